@@ -1,144 +1,67 @@
-"""What processes of a group do together, in a group of one: values are copied, or stay.
+"""What processes of a group do together.
 
-As in PyTorch, autograd records nothing, and version counters stay.
+As in PyTorch, autograd records nothing, and version counters stay.  With `async_op=True` a function
+returns a `Work` at once, and the tensors must not be touched until it is done.  A process that does
+not belong to the group does nothing.
 """
 
 from __future__ import annotations
 
-import copy
-import enum
+import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from taper.distributed.groups import ProcessGroup, default_group, is_member
-from taper.futures import Future
+from taper.distributed.backends.base import ranks_in_words
+from taper.distributed.groups import ProcessGroup, member_group
+from taper.distributed.reduce_ops import RedOpType, check_dtype, checked
+from taper.distributed.stores import DistBackendError
+from taper.distributed.tensors import (
+    Flat,
+    check_list,
+    check_same_dtype,
+    check_shapes,
+    check_tensor,
+    root_in_group,
+)
+from taper.distributed.works import Work
 from taper.tensor import Tensor
 
 Group = ProcessGroup | None
 
 
-class RedOpType(enum.Enum):
-    """How values of several processes are combined."""
+def _run(
+    group: ProcessGroup,
+    operation: str,
+    flat: Flat,
+    job: Callable[[], Any],
+    result: list[Any],
+    async_op: bool,
+) -> Work | None:
+    if flat._copies:
+        carry = job
 
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-    PREMUL_SUM = 8
+        def job() -> None:
+            carry()
+            flat.write_back()
 
-    def __int__(self) -> int:
-        return int(self.value)
-
-
-class ReduceOp:
-    """The names of `RedOpType`, as programs write them."""
-
-    RedOpType = RedOpType
-    SUM = RedOpType.SUM
-    AVG = RedOpType.AVG
-    PRODUCT = RedOpType.PRODUCT
-    MIN = RedOpType.MIN
-    MAX = RedOpType.MAX
-    BAND = RedOpType.BAND
-    BOR = RedOpType.BOR
-    BXOR = RedOpType.BXOR
-    PREMUL_SUM = RedOpType.PREMUL_SUM
+    return group._do(job, result, async_op, operation)
 
 
-class Work:
-    """What `async_op=True` returns: work that is already done."""
-
-    def __init__(self, result: list[Tensor]) -> None:
-        self._result = result
-
-    def wait(self, timeout: Any = None) -> bool:
-        """Return True: it is done."""
-        return True
-
-    def is_completed(self) -> bool:
-        """Return True: it is done."""
-        return True
-
-    def is_success(self) -> bool:
-        """Return True: errors are raised by the call itself."""
-        return True
-
-    def exception(self) -> None:
-        """Return None: errors are raised by the call itself."""
-
-    def synchronize(self) -> None:
-        """Do nothing: there is nothing to wait for."""
-
-    def result(self) -> list[Tensor]:
-        """Return the tensors that were written."""
-        return self._result
-
-    def get_future(self) -> Future[list[Tensor]]:
-        """Return the tensors that were written, as a future."""
-        future: Future[list[Tensor]] = Future()
-        future.set_result(self._result)
-        return future
-
-
-def _done(tensors: list[Tensor], async_op: bool) -> Work | None:
-    return Work(tensors) if async_op else None
-
-
-def _check_tensor(value: Any, name: str) -> None:
-    if not isinstance(value, Tensor):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
-            f"             but got {type(value)} instead."
-        )
-
-
-def _check_list(value: Any, name: str) -> None:
-    if not isinstance(value, list) or not all(isinstance(each, Tensor) for each in value):
-        raise TypeError(
-            f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
-            f"             but got {type(value)} instead."
-        )
-
-
-def _check_root(function: str, root: int | None, group_root: int | None) -> None:
-    if root is not None and group_root is not None:
-        raise ValueError("Can't specify both group_rank and global_rank")
-    found = group_root if root is None else root
-    if found is None:
-        raise ValueError("Must specify global_rank or group_rank")
-    if found != 0:
-        raise RuntimeError(f"ProcessGroupGloo::{function}: invalid root rank: {found}")
-
-
-def _copy(target: Tensor, source: Tensor, function: str) -> None:
-    if target.dtype != source.dtype:
-        raise ValueError(
-            "Invalid usage of tensors with different dtypes"
-            f"Found {target.dtype} and  {source.dtype}"
-        )
-    if target.shape != source.shape:
-        shapes = [str(tuple(each.shape)).replace(",)", ")") for each in (source, target)]
-        expected, got = reversed(shapes) if function == "scatter" else shapes
-        raise RuntimeError(
-            f"ProcessGroupGloo::{function}: invalid tensor size at index 0 (expected {expected}, "
-            f"got {got})"
-        )
-    np.copyto(target.resolve_conj()._array, source.resolve_conj().resolve_neg()._array)
-
-
-# --- tensors that stay unchanged ---------------------------------------------------------------
+# --- one tensor, from all or for all ------------------------------------------------------------
 
 
 def all_reduce(
     tensor: Tensor, op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Combine the tensors of all processes, for all; with one process the tensor stays.
+    """Combine the tensors of all processes, for all.
+
+    Args:
+        tensor: what this process has; replaced by the result.
+        op: how to combine, of `ReduceOp`.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
 
     >>> import taper
     >>> from taper import distributed as dist
@@ -149,17 +72,46 @@ def all_reduce(
     tensor([1., 1.])
     >>> dist.destroy_process_group()
     """
-    _check_tensor(tensor, "tensor")
-    return _done([tensor], async_op) if is_member(group) else None
+    check_tensor(tensor, "tensor")
+    members = member_group(group, "all_reduce")
+    if members is None:
+        return None
+    kind = checked(op, tensor, "all_reduce")
+    flat = Flat()
+    array = flat.of(tensor)
+    return _run(
+        members,
+        "all_reduce",
+        flat,
+        lambda: members._transport.all_reduce(array, kind),
+        [tensor],
+        async_op,
+    )
 
 
 def all_reduce_coalesced(
     tensors: list[Tensor], op: Any = RedOpType.SUM, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Do `all_reduce` for several tensors."""
+    """Do `all_reduce` for several tensors of one dtype, as one."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
-    _check_list(tensors, "tensor")
-    return _done(tensors, async_op) if is_member(group) else None
+    check_list(tensors, "tensor")
+    check_same_dtype(tensors)
+    members = member_group(group, "all_reduce_coalesced")
+    if members is None:
+        return None
+    kind = checked(op, tensors[0], "all_reduce_coalesced")
+    flat = Flat()
+    arrays = flat.all_of(tensors)
+
+    def job() -> None:
+        together = np.concatenate(arrays)
+        members._transport.all_reduce(together, kind)
+        place = 0
+        for each in arrays:
+            each[:] = together[place : place + each.size]
+            place += each.size
+
+    return _run(members, "all_reduce_coalesced", flat, job, tensors, async_op)
 
 
 def reduce(
@@ -170,11 +122,32 @@ def reduce(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Combine the tensors of all processes, for one of them."""
-    _check_tensor(tensor, "tensor")
-    default_group()
-    _check_root("reduce", dst, group_dst)
-    return _done([tensor], async_op)
+    """Combine the tensors of all processes, for one of them.
+
+    Args:
+        tensor: what this process has; replaced, also where the result is not asked for.
+        dst: the rank that gets the result.
+        op: how to combine, of `ReduceOp`.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+        group_dst: the rank in the group that gets the result, instead of `dst`.
+    """
+    check_tensor(tensor, "tensor")
+    members = member_group(group, "reduce")
+    if members is None:
+        return None
+    root = root_in_group(members, "reduce", dst, group_dst)
+    kind = checked(op, tensor, "reduce")
+    flat = Flat()
+    array = flat.of(tensor)
+    return _run(
+        members,
+        "reduce",
+        flat,
+        lambda: members._transport.reduce(array, root, kind),
+        [tensor],
+        async_op,
+    )
 
 
 def broadcast(
@@ -184,58 +157,194 @@ def broadcast(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give the tensor of one process to all."""
-    _check_tensor(tensor, "tensor")
-    default_group()
-    _check_root("broadcast", src, group_src)
-    return _done([tensor], async_op)
+    """Give the tensor of one process to all.
+
+    Args:
+        tensor: what is given, or replaced.
+        src: the rank that gives.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+        group_src: the rank in the group that gives, instead of `src`.
+    """
+    check_tensor(tensor, "tensor")
+    members = member_group(group, "broadcast")
+    if members is None:
+        return None
+    root = root_in_group(members, "broadcast", src, group_src)
+    check_dtype(tensor)
+    flat = Flat()
+    array = flat.of(tensor)
+    return _run(
+        members,
+        "broadcast",
+        flat,
+        lambda: members._transport.broadcast(array, root),
+        [tensor],
+        async_op,
+    )
 
 
 def barrier(
-    group: Group = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None
+    group: Group = None,
+    async_op: bool = False,
+    device_ids: Any = None,
+    timeout: datetime.timedelta | None = None,
 ) -> Work | None:
     """Wait for all processes."""
-    return _done([], async_op) if is_member(group) else None
+    members = member_group(group, "barrier")
+    if members is None:
+        return None
+    return members._do(members._transport.barrier, [], async_op, "barrier")
 
 
 def monitored_barrier(
-    group: Group = None, timeout: Any = None, wait_all_ranks: bool = False
+    group: Group = None,
+    timeout: datetime.timedelta | None = None,
+    wait_all_ranks: bool = False,
 ) -> None:
-    """Wait for all processes."""
-    default_group()
+    """Wait for all processes; name those that do not come.
+
+    Args:
+        group: who takes part; all without it.
+        timeout: how long to wait; as long as an operation of the group may take without it.
+        wait_all_ranks: name all that do not come, not only the first.
+    """
+    members = member_group(group, "monitored_barrier")
+    if members is None:
+        return
+    transport = members._transport
+    seconds = transport.seconds if timeout is None else timeout.total_seconds()
+    late: list[int] = []
+    members._queue.run(lambda: late.extend(transport.late(seconds, not wait_all_ranks)))
+    if not late:
+        return
+    waited = f"monitoredBarrier in {round(seconds * 1000)} ms"
+    own = members.rank()
+    if own == 0:
+        named = late if wait_all_ranks else late[:1]
+        raise DistBackendError(
+            f"[Rank 0]: {ranks_in_words(named).capitalize()} failed to pass {waited}"
+        )
+    raise DistBackendError(
+        f"Rank {own} successfully reached monitoredBarrier, but received errors while waiting for "
+        f"send/recv from rank 0: {ranks_in_words(late)} failed to pass {waited}"
+    )
 
 
-# --- tensors that are copied -------------------------------------------------------------------
+# --- lists of tensors --------------------------------------------------------------------------
 
 
 def all_gather(
     tensor_list: list[Tensor], tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Collect the tensors of all processes, for all."""
-    _check_list(tensor_list, "tensor_list")
-    _check_tensor(tensor, "tensor")
-    default_group()
-    if len(tensor_list) != 1:
+    """Collect the tensors of all processes, for all.
+
+    Args:
+        tensor_list: a tensor for each process, which is written.
+        tensor: what this process has.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+
+    >>> import taper
+    >>> from taper import distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> found = [taper.zeros(2)]
+    >>> dist.all_gather(found, taper.ones(2))
+    >>> found
+    [tensor([1., 1.])]
+    >>> dist.destroy_process_group()
+    """
+    check_list(tensor_list, "tensor_list")
+    check_tensor(tensor, "tensor")
+    check_same_dtype(tensor_list, tensor)
+    members = member_group(group, "all_gather")
+    if members is None:
+        return None
+    if len(tensor_list) != members.size():
         raise RuntimeError(
             "ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
-            f"1, got {len(tensor_list)})"
+            f"{members.size()}, got {len(tensor_list)})"
         )
-    _copy(tensor_list[0], tensor, "allgather")
-    return _done(tensor_list, async_op)
+    return _all_gather(members, tensor_list, tensor, async_op, "all_gather", tensor_list)
+
+
+def _all_gather(
+    group: ProcessGroup,
+    outputs: Sequence[Tensor],
+    tensor: Tensor,
+    async_op: bool,
+    operation: str,
+    result: list[Tensor],
+) -> Work | None:
+    check_shapes(outputs, tensor, "allgather")
+    check_dtype(tensor)
+    flat = Flat()
+    array, targets = flat.of(tensor, False), flat.all_of(outputs)
+    return _run(
+        group,
+        operation,
+        flat,
+        lambda: group._transport.all_gather(targets, array),
+        result,
+        async_op,
+    )
 
 
 def all_gather_into_tensor(
     output_tensor: Tensor, input_tensor: Tensor, group: Group = None, async_op: bool = False
 ) -> Work | None:
-    """Collect the tensors of all processes into one, for all."""
-    _check_tensor(input_tensor, "input_tensor")
-    _check_tensor(output_tensor, "output_tensor")
-    default_group()
-    _copy(output_tensor, input_tensor, "allgather")
-    return _done([output_tensor], async_op)
+    """Collect the tensors of all processes into one, for all.
+
+    Args:
+        output_tensor: has the tensors behind each other along its first dimension.
+        input_tensor: what this process has.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+    """
+    check_tensor(input_tensor, "input_tensor")
+    check_tensor(output_tensor, "output_tensor")
+    members = member_group(group, "all_gather_into_tensor")
+    if members is None:
+        return None
+    parts = list(output_tensor.detach().chunk(members.size()))
+    return _all_gather(
+        members, parts, input_tensor, async_op, "all_gather_into_tensor", [output_tensor]
+    )
 
 
 all_gather_single = all_gather_into_tensor
+
+
+def all_gather_coalesced(
+    output_tensor_lists: list[list[Tensor]],
+    input_tensor_list: list[Tensor],
+    group: Group = None,
+    async_op: bool = False,
+) -> Work | None:
+    """Do `all_gather` for several tensors."""
+    members = member_group(group, "all_gather_coalesced")
+    if members is None:
+        return None
+    check_list(input_tensor_list, "tensor_list")
+    flat = Flat()
+    pairs = []
+    for place, tensor in enumerate(input_tensor_list):
+        outputs = [each[place] for each in output_tensor_lists]
+        check_shapes(outputs, tensor, "allgather")
+        pairs.append((flat.all_of(outputs), flat.of(tensor, False)))
+
+    def job() -> None:
+        for outputs, array in pairs:
+            members._transport.all_gather(outputs, array)
+
+    return _run(members, "all_gather_coalesced", flat, job, output_tensor_lists, async_op)
+
+
+def _list_size(function: str, which: str, count: int, size: int) -> str:
+    return (
+        f"ProcessGroupGloo::{function}: Incorrect {which} list size {count}. "
+        f"{which.capitalize()} list size should be {size}, same as size of the process group."
+    )
 
 
 def gather(
@@ -246,25 +355,54 @@ def gather(
     async_op: bool = False,
     group_dst: int | None = None,
 ) -> Work | None:
-    """Collect the tensors of all processes, for one of them."""
-    _check_tensor(tensor, "tensor")
-    default_group()
-    if not gather_list:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    _check_list(gather_list, "gather_list")
-    if dst is not None or group_dst is not None:
-        _check_root("gather", dst, group_dst)
-    if len(gather_list) != 1:
-        raise RuntimeError(_list_size("gather", "output", len(gather_list)))
-    _copy(gather_list[0], tensor, "gather")
-    return _done(gather_list, async_op)
+    """Collect the tensors of all processes, for one of them.
 
-
-def _list_size(function: str, which: str, count: int) -> str:
-    return (
-        f"ProcessGroupGloo::{function}: Incorrect {which} list size {count}. "
-        f"{which.capitalize()} list size should be 1, same as size of the process group."
+    Args:
+        tensor: what this process has.
+        gather_list: on the process that gets them, a tensor for each process, which is written.
+        dst: the rank that gets them; 0 without it.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+        group_dst: the rank in the group that gets them, instead of `dst`.
+    """
+    check_tensor(tensor, "tensor")
+    members = member_group(group, "gather")
+    if members is None:
+        return None
+    if dst is None and group_dst is None:
+        dst = 0
+    root = root_in_group(members, "gather", dst, group_dst)
+    outputs = _only_at_root(members, root, gather_list, "gather_list", "destination")
+    if outputs is not None:
+        if len(outputs) != members.size():
+            raise RuntimeError(_list_size("gather", "output", len(outputs), members.size()))
+        check_same_dtype(tensor, outputs)
+        check_shapes(outputs, tensor, "gather")
+    check_dtype(tensor)
+    flat = Flat()
+    array = flat.of(tensor, False)
+    targets = None if outputs is None else flat.all_of(outputs)
+    return _run(
+        members,
+        "gather",
+        flat,
+        lambda: members._transport.gather(targets, array, root),
+        outputs or [],
+        async_op,
     )
+
+
+def _only_at_root(
+    group: ProcessGroup, root: int, given: list[Tensor] | None, name: str, end: str
+) -> list[Tensor] | None:
+    if group.rank() == root:
+        if not given:
+            raise ValueError(f"Argument ``{name}`` must be specified on {end} rank.")
+        check_list(given, name)
+        return given
+    if given:
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{end} ranks.")
+    return None
 
 
 def scatter(
@@ -275,18 +413,41 @@ def scatter(
     async_op: bool = False,
     group_src: int | None = None,
 ) -> Work | None:
-    """Give each process one tensor of a list."""
-    _check_tensor(tensor, "tensor")
-    default_group()
-    if not scatter_list:
-        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    _check_list(scatter_list, "scatter_list")
-    if src is not None or group_src is not None:
-        _check_root("scatter", src, group_src)
-    if len(scatter_list) != 1:
-        raise RuntimeError(_list_size("scatter", "input", len(scatter_list)))
-    _copy(tensor, scatter_list[0], "scatter")
-    return _done([tensor], async_op)
+    """Give each process one tensor of a list.
+
+    Args:
+        tensor: is written.
+        scatter_list: on the process that gives, a tensor for each process.
+        src: the rank that gives; 0 without it.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+        group_src: the rank in the group that gives, instead of `src`.
+    """
+    check_tensor(tensor, "tensor")
+    members = member_group(group, "scatter")
+    if members is None:
+        return None
+    if src is None and group_src is None:
+        src = 0
+    root = root_in_group(members, "scatter", src, group_src)
+    inputs = _only_at_root(members, root, scatter_list, "scatter_list", "source")
+    if inputs is not None:
+        if len(inputs) != members.size():
+            raise RuntimeError(_list_size("scatter", "input", len(inputs), members.size()))
+        check_same_dtype(tensor, inputs)
+        check_shapes(inputs, tensor, "scatter")
+    check_dtype(tensor)
+    flat = Flat()
+    array = flat.of(tensor)
+    sources = None if inputs is None else flat.all_of(inputs, False)
+    return _run(
+        members,
+        "scatter",
+        flat,
+        lambda: members._transport.scatter(array, sources, root),
+        [tensor],
+        async_op,
+    )
 
 
 def reduce_scatter(
@@ -296,14 +457,46 @@ def reduce_scatter(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Combine the lists of all processes, and give each process one of the tensors."""
-    _check_tensor(output, "output")
-    _check_list(input_list, "input_list")
-    default_group()
-    if len(input_list) != 1:
+    """Combine the lists of all processes, and give each process one of the tensors.
+
+    Args:
+        output: is written.
+        input_list: a tensor for each process.
+        op: how to combine, of `ReduceOp`.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+    """
+    check_tensor(output, "output")
+    check_list(input_list, "input_list")
+    check_same_dtype(output, input_list)
+    members = member_group(group, "reduce_scatter")
+    if members is None:
+        return None
+    if len(input_list) != members.size():
         raise RuntimeError("invalid input tensor list size, must be world size")
-    _copy(output, input_list[0], "reduce_scatter")
-    return _done([output], async_op)
+    check_shapes(input_list, output, "reduce_scatter")
+    return _reduce_scatter(members, output, input_list, op, async_op, "reduce_scatter")
+
+
+def _reduce_scatter(
+    group: ProcessGroup,
+    output: Tensor,
+    inputs: Sequence[Tensor],
+    op: Any,
+    async_op: bool,
+    operation: str,
+) -> Work | None:
+    kind = checked(op, output, operation)
+    flat = Flat()
+    target, sources = flat.of(output), flat.all_of(inputs, False)
+    return _run(
+        group,
+        operation,
+        flat,
+        lambda: group._transport.reduce_scatter(target, sources, kind),
+        [output],
+        async_op,
+    )
 
 
 def reduce_scatter_tensor(
@@ -313,12 +506,34 @@ def reduce_scatter_tensor(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Combine the tensors of all processes, and give each process one part."""
-    _check_tensor(output, "output")
-    _check_tensor(input, "input")
-    default_group()
-    _copy(output, input, "reduce_scatter")
-    return _done([output], async_op)
+    """Combine the tensors of all processes, and give each process one part.
+
+    Args:
+        output: is written.
+        input: has the parts behind each other along its first dimension.
+        op: how to combine, of `ReduceOp`.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+    """
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    members = member_group(group, "reduce_scatter_tensor")
+    if members is None:
+        return None
+    if output.dtype != input.dtype:
+        raise RuntimeError(
+            "Check failed: outputTensors[i].dtype() == inputTensors[i].dtype() "
+            f"({output.dtype} vs. {input.dtype}). "
+        )
+    size = members.size()
+    if output.numel() * size != input.numel():
+        rows = (output.shape[0] if output.dim() else 1, input.shape[0] if input.dim() else 1)
+        raise RuntimeError(
+            "Check failed: outputShape[0] * worldSize == inputShape[0] "
+            f"({rows[0] * size} vs. {rows[1]}). "
+        )
+    parts = list(input.detach().contiguous().view(size, -1).unbind())
+    return _reduce_scatter(members, output, parts, op, async_op, "reduce_scatter_tensor")
 
 
 reduce_scatter_single = reduce_scatter_tensor
@@ -330,14 +545,51 @@ def all_to_all(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send one tensor from each process to each."""
-    _check_list(output_tensor_list, "output_tensor_list")
-    _check_list(input_tensor_list, "input_tensor_list")
-    default_group()
-    if len(output_tensor_list) != 1 or len(input_tensor_list) != 1:
-        raise RuntimeError("all_to_all: the lists must have one tensor for each process")
-    _copy(output_tensor_list[0], input_tensor_list[0], "alltoall")
-    return _done(output_tensor_list, async_op)
+    """Send one tensor from each process to each.
+
+    Args:
+        output_tensor_list: a tensor for each process that sends, which is written.
+        input_tensor_list: a tensor for each process that gets one.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
+    """
+    check_list(output_tensor_list, "output_tensor_list")
+    check_list(input_tensor_list, "input_tensor_list")
+    check_same_dtype(output_tensor_list, input_tensor_list)
+    members = member_group(group, "all_to_all")
+    if members is None:
+        return None
+    size = members.size()
+    for which, given in (("input", input_tensor_list), ("output", output_tensor_list)):
+        if len(given) != size:
+            raise RuntimeError(
+                f"ProcessGroupGloo::alltoall: {which} tensor list size {len(given)} does not match "
+                f"world size {size}"
+            )
+    return _all_to_all(
+        members, output_tensor_list, input_tensor_list, async_op, "all_to_all", output_tensor_list
+    )
+
+
+def _all_to_all(
+    group: ProcessGroup,
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    async_op: bool,
+    operation: str,
+    result: list[Tensor],
+) -> Work | None:
+    check_dtype(inputs[0])
+    flat = Flat()
+    sources, targets = flat.all_of(inputs, False), flat.all_of(outputs)
+    return _run(
+        group,
+        operation,
+        flat,
+        lambda: group._transport.all_to_all(targets, sources),
+        result,
+        async_op,
+    )
 
 
 def all_to_all_single(
@@ -348,123 +600,37 @@ def all_to_all_single(
     group: Group = None,
     async_op: bool = False,
 ) -> Work | None:
-    """Send one part of a tensor from each process to each."""
-    _check_tensor(output, "output")
-    _check_tensor(input, "input")
-    default_group()
-    _copy(output, input, "alltoall")
-    return _done([output], async_op)
+    """Send one part of a tensor from each process to each.
 
-
-# --- objects -----------------------------------------------------------------------------------
-
-
-def all_gather_object(object_list: list[Any], obj: Any, group: Group = None) -> None:
-    """Collect the objects of all processes, for all.
-
-    >>> from taper import distributed as dist
-    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    >>> objects = [None]
-    >>> dist.all_gather_object(objects, {"loss": 0.5})
-    >>> objects
-    [{'loss': 0.5}]
-    >>> dist.destroy_process_group()
+    Args:
+        output: has the parts that come, along its first dimension.
+        input: has the parts that go.
+        output_split_sizes: the lengths of the parts that come; equal parts without it.
+        input_split_sizes: the lengths of the parts that go; equal parts without it.
+        group: who takes part; all without it.
+        async_op: return at once, with a `Work`.
     """
-    default_group()
-    object_list[0] = copy.deepcopy(obj)
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    check_same_dtype(output, input)
+    members = member_group(group, "all_to_all_single")
+    if members is None:
+        return None
+    size = members.size()
+    outputs = _parts(output, output_split_sizes, size)
+    inputs = _parts(input, input_split_sizes, size)
+    return _all_to_all(members, outputs, inputs, async_op, "all_to_all_single", [output])
 
 
-def gather_object(
-    obj: Any,
-    object_gather_list: list[Any] | None = None,
-    dst: int | None = None,
-    group: Group = None,
-    group_dst: int | None = None,
-) -> None:
-    """Collect the objects of all processes, for one of them."""
-    default_group()
-    if not object_gather_list:
-        raise ValueError("Argument ``gather_list`` must be specified on destination rank.")
-    object_gather_list[0] = copy.deepcopy(obj)
-
-
-def broadcast_object_list(
-    object_list: list[Any],
-    src: int | None = None,
-    group: Group = None,
-    device: Any = None,
-    group_src: int | None = None,
-) -> None:
-    """Give the objects of one process to all."""
-    default_group()
-
-
-def scatter_object_list(
-    scatter_object_output_list: list[Any],
-    scatter_object_input_list: list[Any] | None = None,
-    src: int | None = None,
-    group: Group = None,
-    group_src: int | None = None,
-) -> None:
-    """Give each process one object of a list."""
-    default_group()
-    if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
-        raise ValueError(
-            "Expected argument scatter_object_output_list to be a list of size at least 1."
-        )
-    if not scatter_object_input_list:
-        raise ValueError("Argument ``scatter_list`` must be specified on source rank.")
-    scatter_object_output_list[0] = copy.deepcopy(scatter_object_input_list[0])
-
-
-# --- from one process to another ---------------------------------------------------------------
-
-
-def _to_another(name: str, end: str) -> Callable[..., Any]:
-    def refuse(tensor: Tensor, peer: int | None = None, *args: Any, **kwargs: Any) -> Any:
-        _check_tensor(tensor, "tensor")
-        default_group()
-        raise ValueError(
-            f"Invalid {end} rank: {end} rank should not be the same as the rank of the current "
-            "process."
-        )
-
-    refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = "Refused: there is no other process."
-    return refuse
-
-
-send = _to_another("send", "destination")
-isend = _to_another("isend", "destination")
-recv = _to_another("recv", "source")
-irecv = _to_another("irecv", "source")
-
-__all__ = [
-    "RedOpType",
-    "ReduceOp",
-    "Work",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "all_gather_single",
-    "all_reduce",
-    "all_reduce_coalesced",
-    "all_to_all",
-    "all_to_all_single",
-    "barrier",
-    "broadcast",
-    "broadcast_object_list",
-    "gather",
-    "gather_object",
-    "irecv",
-    "isend",
-    "monitored_barrier",
-    "recv",
-    "reduce",
-    "reduce_scatter",
-    "reduce_scatter_single",
-    "reduce_scatter_tensor",
-    "scatter",
-    "scatter_object_list",
-    "send",
-]
+def _parts(tensor: Tensor, sizes: Sequence[int] | None, count: int) -> list[Tensor]:
+    """Return the parts of a tensor along its first dimension."""
+    length = tensor.shape[0] if tensor.dim() else 1
+    if not sizes:
+        if length % count:
+            raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+        sizes = [length // count] * count
+    if len(sizes) != count:
+        raise RuntimeError("Number of tensor splits not equal to group size")
+    if sum(sizes) != length:
+        raise RuntimeError("Split sizes doesn't match total dim 0 size")
+    return list(tensor.detach().reshape(tensor.shape or (1,)).split(list(sizes)))
