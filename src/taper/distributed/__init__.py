@@ -5,19 +5,21 @@ Processes meet in a store, make groups, and combine and exchange tensors; `docs/
 """
 
 from taper.distributed.collectives import (
+    all_reduce,
+    all_reduce_coalesced,
+    barrier,
+    broadcast,
+    monitored_barrier,
+    reduce,
+)
+from taper.distributed.exchanges import (
     all_gather,
     all_gather_coalesced,
     all_gather_into_tensor,
     all_gather_single,
-    all_reduce,
-    all_reduce_coalesced,
     all_to_all,
     all_to_all_single,
-    barrier,
-    broadcast,
     gather,
-    monitored_barrier,
-    reduce,
     reduce_scatter,
     reduce_scatter_single,
     reduce_scatter_tensor,

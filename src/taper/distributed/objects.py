@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.distributed import collectives, point_to_point
+from taper.distributed import collectives, exchanges, point_to_point
 from taper.distributed.groups import ProcessGroup, get_world_size, member_group
 from taper.distributed.tensors import root_in_group
 from taper.tensor import Tensor, wrap
@@ -66,12 +66,12 @@ def _all_gathered(obj: Any, group: ProcessGroup) -> list[np.ndarray]:
     """Return the pickles of all members."""
     pickled = _to_tensor(obj)
     lengths = _room(8 * group.size())._array.view(np.int64)
-    collectives.all_gather_into_tensor(wrap(lengths), _numbers(pickled.numel()), group)
+    exchanges.all_gather_into_tensor(wrap(lengths), _numbers(pickled.numel()), group)
     most = int(lengths.max())
     padded = _room(most)
     padded._array[: pickled.numel()] = pickled._array
     together = _room(most * group.size())
-    collectives.all_gather_into_tensor(together, padded, group)
+    exchanges.all_gather_into_tensor(together, padded, group)
     rows = together._array.reshape(group.size(), most)
     return [row[:length] for row, length in zip(rows, lengths, strict=True)]
 
@@ -196,7 +196,7 @@ def scatter_object_list(
     for row, each in zip(rows, pickles, strict=True):
         row._array[: each.numel()] = each._array
     own = _room(most)
-    collectives.scatter(own, rows or None, group=members, group_src=root)
+    exchanges.scatter(own, rows or None, group=members, group_src=root)
     length = int(lengths._array[members.rank()])
     scatter_object_output_list[0] = _from_array(own._array[:length])
 
