@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from taper.arrays.native import native
 from taper.arrays.shared_memory import Segment, bytes_of
 from taper.distributed.backends.links import Links
 
@@ -26,6 +27,7 @@ CHUNK = 1 << 20  # bytes of data in a buffer
 
 _SPIN = 200  # looks before sleeping, without the native module
 _NAP = 50e-6
+_SLICE = 0.05  # seconds between looks whether the others are still there
 
 
 class Arena:
@@ -33,11 +35,13 @@ class Arena:
 
     def __init__(self, rank: int, size: int, segment: Segment) -> None:
         self.rank, self.size = rank, size
-        memory = bytes_of(segment)
+        memory = self.memory = bytes_of(segment)
         self.words = memory[: size * LINE].view(np.uint32)[:: LINE // 4]
-        buffers = memory[size * LINE : nbytes_of(size)].reshape(2, size, buffer_bytes(size))
-        self.heads = buffers[:, :, : HEAD + 16 * size].view(np.int64)
-        self.data = buffers[:, :, HEAD + 16 * size :]
+        start, stride, data = size * LINE, buffer_bytes(size), head_bytes(size)
+        buffers = memory[start : start + 2 * size * stride].reshape(2, size, stride)
+        self.heads = buffers[:, :, :data].view(np.int64)
+        self.data = buffers[:, :, data : data + CHUNK]
+        self.layout = np.array([rank, size, LINE, start, stride, data, CHUNK], np.int64)
         self.side = 0
         self.phase = 0
         self._fence = threading.Lock()
@@ -52,12 +56,35 @@ class Arena:
         `check` is called now and then, and raises to end the waiting.
         """
         self.phase = (self.phase + 1) & 0xFFFFFFFF
-        self._post()
-        return self.late(seconds, check)
+        if native is None:
+            with self._fence:  # what was written before is seen before
+                self.words[self.rank] = self.phase
+            return self._late(seconds, check)
+        return self.persist(
+            lambda left: native.meet_in(self.memory, self.layout, self.phase, True, left),
+            seconds,
+            check,
+        )
 
-    def _post(self) -> None:
-        with self._fence:  # what was written before is seen before
-            self.words[self.rank] = self.phase
+    def persist(
+        self, attempt: Callable[[float], bool], seconds: float, check: Callable[[], None]
+    ) -> list[int]:
+        """Try until it is done, for some seconds; return who was late.  `check` as in `meet`."""
+        until = time.monotonic() + seconds
+        left = seconds
+        while not attempt(max(0.0, min(left, _SLICE))):
+            left = until - time.monotonic()
+            try:
+                check()
+            except Exception:
+                if attempt(0.0):  # a member finished the phase and then left
+                    break
+                raise
+            if left <= 0:
+                late = self.behind()
+                if late:
+                    return late
+        return []
 
     def behind(self) -> list[int]:
         """Return the members that have not finished the phase."""
@@ -66,7 +93,7 @@ class Arena:
         ahead = (ahead + (1 << 31)) % (1 << 32) - (1 << 31)
         return [int(each) for each in np.flatnonzero(ahead < 0)]
 
-    def late(self, seconds: float, check: Callable[[], None]) -> list[int]:
+    def _late(self, seconds: float, check: Callable[[], None]) -> list[int]:
         """Wait until all members have finished the phase; return who has not."""
         until = time.monotonic() + seconds
         looks = 0
@@ -89,9 +116,14 @@ class Arena:
             return []
 
 
+def head_bytes(size: int) -> int:
+    """Return the length of the head of a buffer: what its owner does, and two numbers a member."""
+    return HEAD + (16 * size + 63) // 64 * 64
+
+
 def buffer_bytes(size: int) -> int:
     """Return the length of one buffer of one member."""
-    return HEAD + 16 * size + CHUNK
+    return head_bytes(size) + CHUNK
 
 
 def nbytes_of(size: int) -> int:

@@ -7,10 +7,12 @@ the buffer, what it is; a member that does something else is found by all of the
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
+from taper.arrays.native import native
 from taper.distributed.backends import arena as arenas
 from taper.distributed.backends.base import Arrays, Patience, average, in_order, was_late
 from taper.distributed.backends.links import Links, code_of, name_of
@@ -64,15 +66,19 @@ class Host:
         return Patience(f"{operation} (number {self._calls} of the group)", self.seconds)
 
     def _meet(self, patience: Patience, is_first: bool = False) -> None:
-        late = self._arena.meet(
-            max(0.0, patience.left()), lambda: self._links.check(patience.operation)
-        )
+        late = self._arena.meet(max(0.0, patience.left()), self._checker(patience))
         if late:
-            problem = was_late(patience.operation, late, patience.seconds, self.rank)
-            self._links.tell(problem)
-            raise problem
+            self._give_up(patience, late)
         if is_first:
             self._agree()
+
+    def _checker(self, patience: Patience) -> Callable[[], None]:
+        return lambda: self._links.check(patience.operation)
+
+    def _give_up(self, patience: Patience, late: list[int]) -> NoReturn:
+        problem = was_late(patience.operation, late, patience.seconds, self.rank)
+        self._links.tell(problem)
+        raise problem
 
     def _agree(self) -> None:
         """Raise, on all members, if one of them does something else."""
@@ -92,7 +98,7 @@ class Host:
     def _slots(self, dtype: Any) -> list[np.ndarray]:
         return [self._slot(rank, dtype) for rank in range(self.size)]
 
-    def _rounds(self, patience: Patience, length: int, most: int) -> Any:
+    def _rounds(self, length: int, most: int) -> Any:
         """Yield the places where chunks begin and end; go on to the next round between them."""
         for start in range(0, max(length, 1), most):
             if start:
@@ -123,16 +129,42 @@ class Host:
         self._reduce_whole(self._begin("REDUCE", array.dtype, array.size, root, op), array, op)
 
     def _reduce_whole(self, patience: Patience, array: np.ndarray, op: RedOpType) -> None:
-        if array.nbytes <= _SMALL:
-            self._slot(self.rank, array.dtype)[: array.size] = array
-            self._meet(patience, True)
-            sources = [slot[: array.size] for slot in self._slots(array.dtype)]
-            in_order(FUNCTIONS[op], sources, array)
-        else:
-            most = self._most(array.dtype)
-            for start, end, is_first in self._rounds(patience, array.size, most):
-                self._reduce_chunk(patience, array[start:end], op, is_first)
+        if array.dtype.kind == "c":
+            array = array.view(array.real.dtype)
+        if not self._reduce_natively(patience, array, op):
+            if array.nbytes <= _SMALL:
+                self._slot(self.rank, array.dtype)[: array.size] = array
+                self._meet(patience, True)
+                sources = [slot[: array.size] for slot in self._slots(array.dtype)]
+                in_order(FUNCTIONS[op], sources, array)
+            else:
+                most = self._most(array.dtype)
+                for start, end, is_first in self._rounds(array.size, most):
+                    self._reduce_chunk(patience, array[start:end], op, is_first)
         average(array, op, self.size)
+
+    def _reduce_natively(self, patience: Patience, array: np.ndarray, op: RedOpType) -> bool:
+        """Do the same without the GIL: a thread that waits for it at each chunk is late at all."""
+        if native is None or not array.size:
+            return False
+        arena = self._arena
+        state = np.array([0, 0, arena.side, arena.phase], np.int64)
+        result: Any = None
+
+        def attempt(seconds: float) -> bool:
+            nonlocal result
+            result = native.reduce_in(
+                arena.memory, arena.layout, array, op.value, _SMALL, state, seconds
+            )
+            arena.side, arena.phase = int(state[2]), int(state[3])
+            return result != 1
+
+        late = arena.persist(attempt, max(0.0, patience.left()), self._checker(patience))
+        if late:
+            self._give_up(patience, late)
+        if result == 2:
+            self._agree()
+        return result is not None
 
     def _reduce_chunk(
         self, patience: Patience, chunk: np.ndarray, op: RedOpType, is_first: bool
@@ -156,7 +188,7 @@ class Host:
     def broadcast(self, array: np.ndarray, root: int) -> None:
         """Give the array of one member to all."""
         patience = self._begin("BROADCAST", array.dtype, array.size, root, None)
-        for start, end, is_first in self._rounds(patience, array.size, self._most(array.dtype)):
+        for start, end, is_first in self._rounds(array.size, self._most(array.dtype)):
             slot = self._slot(root, array.dtype)[: end - start]
             if self.rank == root:
                 slot[:] = array[start:end]
@@ -174,7 +206,7 @@ class Host:
 
     def _collect(self, name: str, outputs: Arrays | None, array: np.ndarray, root: int) -> None:
         patience = self._begin(name, array.dtype, array.size, root, None)
-        for start, end, is_first in self._rounds(patience, array.size, self._most(array.dtype)):
+        for start, end, is_first in self._rounds(array.size, self._most(array.dtype)):
             self._slot(self.rank, array.dtype)[: end - start] = array[start:end]
             self._meet(patience, is_first)
             for output, slot in zip(outputs or (), self._slots(array.dtype), strict=False):
@@ -184,7 +216,7 @@ class Host:
         """Give each member one of the arrays that one of them has."""
         patience = self._begin("SCATTER", array.dtype, array.size, root, None)
         most = self._most(array.dtype, self.size)
-        for start, end, is_first in self._rounds(patience, array.size, most):
+        for start, end, is_first in self._rounds(array.size, most):
             places = self._slot(root, array.dtype)[: most * self.size].reshape(self.size, most)
             if self.rank == root:
                 for place, each in zip(places, inputs or (), strict=True):
@@ -196,7 +228,7 @@ class Host:
         """Combine the arrays of all members place by place, and give each member one place."""
         patience = self._begin("REDUCE_SCATTER", output.dtype, output.size, -1, op)
         most = self._most(output.dtype, self.size)
-        for start, end, is_first in self._rounds(patience, output.size, most):
+        for start, end, is_first in self._rounds(output.size, most):
             slots = [
                 slot[: most * self.size].reshape(self.size, most)
                 for slot in self._slots(output.dtype)
