@@ -58,7 +58,7 @@ class ProcessGroup:
         self.store = store
         self.ranks = list(ranks)
         self._rank = rank
-        self._transport = make_backend(backend, name, store, ranks, rank, seconds)
+        self._transport = make_backend(backend, store, ranks, rank, seconds)
         self._queue = Queue(name)
 
     def rank(self) -> int:

@@ -15,14 +15,11 @@ import numpy as np
 from taper.arrays.native import native
 from taper.distributed.backends import arena as arenas
 from taper.distributed.backends.base import Arrays, Patience, average, in_order, was_late
-from taper.distributed.backends.links import Links, code_of, name_of
+from taper.distributed.backends.fingerprints import different, fingerprint
+from taper.distributed.backends.links import Links
 from taper.distributed.reduce_ops import FUNCTIONS, RedOpType
 from taper.distributed.stores import DistBackendError, Store
 
-# The five numbers at the head of a buffer: operation, dtype, count, root, op.
-OPERATIONS = (
-    "BARRIER ALLREDUCE REDUCE BROADCAST ALLGATHER GATHER SCATTER REDUCE_SCATTER ALLTOALL"
-).split()
 _SMALL = 8192  # bytes up to which every member combines everything: one phase, not two
 
 
@@ -49,21 +46,18 @@ class Host:
         self._links = Links(store, rank, size, seconds)
         self._arena = arenas.shared(self._links)
         self._links.start()
-        self._calls = 0
 
     # --- phases --------------------------------------------------------------------------------
 
     def _begin(self, operation: str, dtype: Any, count: int, root: int, op: Any) -> Patience:
         """Say what this member is about to do."""
-        self._calls += 1
+        self._links.calls += 1
         if self._links.problem is not None:
             raise self._links.problem
         self._arena.next_round()
-        head = self._arena.heads[self._arena.side, self.rank]
-        head[0] = OPERATIONS.index(operation)
-        head[1] = -1 if dtype is None else code_of(dtype)
-        head[2], head[3], head[4] = count, root, -1 if op is None else op.value
-        return Patience(f"{operation} (number {self._calls} of the group)", self.seconds)
+        own = fingerprint(operation, dtype, count, root, op)
+        self._arena.heads[self._arena.side, self.rank, :5] = own
+        return Patience(f"{operation} (number {self._links.calls} of the group)", self.seconds)
 
     def _meet(self, patience: Patience, is_first: bool = False) -> None:
         late = self._arena.meet(max(0.0, patience.left()), self._checker(patience))
@@ -82,14 +76,9 @@ class Host:
 
     def _agree(self) -> None:
         """Raise, on all members, if one of them does something else."""
-        heads = self._arena.heads[self._arena.side]
-        for rank in range(1, self.size):
-            if (heads[rank, :5] != heads[0, :5]).any():
-                raise DistBackendError(
-                    "Detected mismatch between collectives on ranks. Rank 0 is running "
-                    f"collective: {_print(heads[0])}, but Rank {rank} is running collective: "
-                    f"{_print(heads[rank])}."
-                )
+        table = self._arena.heads[self._arena.side, :, :5]
+        if (table != table[0]).any():
+            raise different(table)
 
     def _slot(self, rank: int, dtype: Any) -> np.ndarray:
         data = self._arena.data[self._arena.side, rank]
@@ -283,18 +272,3 @@ class Host:
     def close(self) -> None:
         """Leave the group."""
         self._links.close()
-
-
-def _print(head: np.ndarray) -> str:
-    operation, dtype, count, root, op = (int(each) for each in head[:5])
-    known = 0 <= operation < len(OPERATIONS)
-    text = f"OpType={OPERATIONS[operation] if known else operation}"
-    if dtype >= 0:
-        text += f", TensorDtype={name_of(dtype)}"
-    if count > 0:
-        text += f", Elements={count}"
-    if root >= 0:
-        text += f", Root={root}"
-    if op >= 0:
-        text += f", ReduceOp={RedOpType(op).name}"
-    return f"CollectiveFingerPrint({text})"

@@ -26,9 +26,10 @@ from taper.distributed.stores import DistBackendError, Store, Timeout
 
 _HEADER = struct.Struct("<4sIqqq")  # magic, kind, tag, length, a code of the dtype
 _MAGIC = b"tpr1"
-_MESSAGE, _BROKEN, _BYE = 1, 2, 3
+_MESSAGE, _BROKEN, _BYE, _ASK, _TOLD = range(1, 6)
 _GREETING = struct.Struct("<32sq")  # token, rank
 _MOST_TEXT = 1 << 16
+_TALK = 1.0  # seconds to wait for an answer
 
 
 def this_host() -> str:
@@ -125,10 +126,15 @@ def name_of(code: int) -> str:
 class Links:
     """The sockets of one process to the others of its group."""
 
-    def __init__(self, store: Store, rank: int, size: int, seconds: float) -> None:
+    def __init__(
+        self, store: Store, rank: int, size: int, seconds: float, is_star: bool = False
+    ) -> None:
         self.rank, self.size = rank, size
+        self._is_star = is_star
         self.has_news = threading.Condition()
         self.problem: DistBackendError | None = None
+        self.calls = 0  # collectives that this member has begun
+        self._told: dict[int, int] = {}  # the same of others, when asked
         self.gone: set[int] = set()  # members that have ended, or said goodbye
         self._polite: set[int] = set()
         self._messages: list[tuple[int, int, np.ndarray, int]] = []
@@ -146,16 +152,35 @@ class Links:
         until = time.monotonic() + seconds
         token = self._token(store)
         with tempfile.TemporaryDirectory(prefix="taper-") as folder:
-            path = os.path.join(folder, "s")
-            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-                listener.bind(path)
-                listener.listen(self.size)
-                store.set(f"member {self.rank}", f"{this_host()}\n{path}")
-                for other in range(self.rank):
+            with self._listener(folder) as listener:
+                where = listener.getsockname()
+                address = where if isinstance(where, str) else f"{where[0]}:{where[1]}"
+                store.set(f"member {self.rank}", f"{this_host()}\n{address}")
+                partners = self._partners()
+                for other in (each for each in partners if each < self.rank):
                     self._sockets[other] = self._call(store, other, token, until)
-                while len(self._sockets) < self.size - 1:
+                while len(self._sockets) < len(partners):
                     self._answer(listener, token, until)
         self._thread = threading.Thread(target=self._read, daemon=True, name="taper links")
+
+    def _partners(self) -> list[int]:
+        """Return whom this member has a socket to: all; in a star rank 0, which has it to all."""
+        others = [each for each in range(self.size) if each != self.rank]
+        return others if not self._is_star or self.rank == 0 else [0]
+
+    def _listener(self, folder: str) -> socket.socket:
+        """Listen at a path of this host; in a star that spans hosts, at a port."""
+        master = os.environ.get("MASTER_ADDR", "localhost")
+        if not self._is_star or master in ("localhost", "127.0.0.1", "::1"):
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            listener.bind(os.path.join(folder, "s"))
+        else:
+            listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                probe.connect((master, 9))  # sends nothing, but tells the own address toward it
+                listener.bind((probe.getsockname()[0], 0))
+        listener.listen(self.size)
+        return listener
 
     def start(self) -> None:
         """Begin to read; what the members exchange before is their own affair."""
@@ -170,16 +195,20 @@ class Links:
     def _call(self, store: Store, other: int, token: bytes, until: float) -> socket.socket:
         name = f"member {other}"
         store.wait([name], Timeout(seconds=max(0.001, until - time.monotonic())))
-        host, path = store.get(name).decode().split("\n")
-        if host != this_host():
+        host, address = store.get(name).decode().split("\n")
+        is_local = address.startswith(("/", "\0"))
+        if is_local and host != this_host():
             raise DistBackendError(
                 f"gloo: rank {other} is on another host or in another container "
                 f"({host.split()[0]}) than rank {self.rank} ({socket.gethostname()}); without MPI "
                 "the processes of a group share one host: use the backend `mpi`, with `mpiexec`"
             )
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = socket.socket(
+            socket.AF_UNIX if is_local else socket.AF_INET, socket.SOCK_STREAM
+        )
         connection.settimeout(max(0.001, until - time.monotonic()))
-        connection.connect(path)
+        machine, _, port = address.rpartition(":")
+        connection.connect(address if is_local else (machine, int(port)))
         connection.sendall(_GREETING.pack(token, self.rank))
         connection.settimeout(None)
         return connection
@@ -189,7 +218,7 @@ class Links:
         try:
             connection, _ = listener.accept()
         except TimeoutError:
-            missing = sorted({*range(self.rank + 1, self.size)} - {*self._sockets})
+            missing = sorted({*self._partners()} - {*self._sockets})
             raise DistBackendError(
                 f"init_process_group: ranks {missing} did not come, found by rank {self.rank}"
             ) from None
@@ -244,6 +273,12 @@ class Links:
                 self._break(DistBackendError(self._exactly(rank, length).decode()))
             elif kind == _BYE:
                 self._polite.add(rank)
+            elif kind == _ASK:
+                self._post(rank, _TOLD, self.calls, b"", 0)
+            elif kind == _TOLD:
+                with self.has_news:
+                    self._told[rank] = tag
+                    self.has_news.notify_all()
             else:
                 raise ValueError("an unknown kind of message")
         except (OSError, ValueError, struct.error):
@@ -308,6 +343,18 @@ class Links:
                 "Connection closed by peer"
             )
 
+    def behind(self) -> list[int]:
+        """Ask who has begun fewer collectives; in a star rank 0 knows better, and will tell."""
+        with self.has_news:
+            if self._is_star and self.rank and self.has_news.wait_for(lambda: self.problem, _TALK):
+                return []
+            self._told.clear()
+        for rank in self._sockets:
+            self._post(rank, _ASK, 0, b"", 0)
+        with self.has_news:
+            self.has_news.wait_for(lambda: len(self._told) == len(self._sockets), _TALK)
+            return [each for each in self._sockets if self._told.get(each, -1) < self.calls]
+
     def tell(self, problem: DistBackendError) -> None:
         """Tell all members why the group is broken, so that they need not find out themselves."""
         if self.problem is None:
@@ -318,7 +365,7 @@ class Links:
     def _post(self, rank: int, kind: int, tag: int, data: Any, dtype: int) -> bool:
         length = memoryview(data).nbytes
         try:
-            with self._send_locks[rank]:
+            with self._send_locks[rank]:  # header and data stay together
                 self._sockets[rank].sendall(_HEADER.pack(_MAGIC, kind, tag, length, dtype))
                 self._sockets[rank].sendall(data)
         except OSError:
