@@ -8,6 +8,7 @@ ends the waiting: MPI itself would wait for ever.  Sockets beside MPI watch over
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import threading
@@ -48,7 +49,24 @@ def mpi() -> Any:
 
         _State.module = MPI
         atexit.register(_end)
+        MPI.COMM_WORLD.Barrier()
+        _take_names_away()
     return _State.module
+
+
+def _take_names_away() -> None:
+    """Remove the names of the memory that MPICH shares, now that all processes have mapped it.
+
+    MPICH would do so at its end, which a process that is killed does not see.
+    """
+    try:
+        with open("/proc/self/maps") as file:
+            paths = {line.split()[-1] for line in file if "/dev/shm/mpich_shm_" in line}
+    except OSError:  # not Linux
+        return
+    for path in paths:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 def _end() -> None:
