@@ -67,7 +67,7 @@ class Host:
             self._agree()
 
     def _checker(self, patience: Patience) -> Callable[[], None]:
-        return lambda: self._links.check(patience.operation)
+        return lambda: self._links.check(patience.operation, self._arena.behind())
 
     def _give_up(self, patience: Patience, late: list[int]) -> NoReturn:
         problem = was_late(patience.operation, late, patience.seconds, self.rank)

@@ -17,6 +17,7 @@ import struct
 import tempfile
 import threading
 import time
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -135,8 +136,8 @@ class Links:
         self.problem: DistBackendError | None = None
         self.calls = 0  # collectives that this member has begun
         self._told: dict[int, int] = {}  # the same of others, when asked
-        self.gone: set[int] = set()  # members that have ended, or said goodbye
-        self._polite: set[int] = set()
+        self.gone: dict[int, float] = {}  # members that have ended or left, and when
+        self._polite: set[int] = set()  # those of them that have said goodbye
         self._messages: list[tuple[int, int, np.ndarray, int]] = []
         self._expected: list[Delivery] = []
         self._sockets: dict[int, socket.socket] = {}
@@ -272,7 +273,10 @@ class Links:
             elif kind == _BROKEN and length <= _MOST_TEXT:
                 self._break(DistBackendError(self._exactly(rank, length).decode()))
             elif kind == _BYE:
-                self._polite.add(rank)
+                with self.has_news:
+                    self._polite.add(rank)
+                    self.gone[rank] = time.monotonic()
+                    self.has_news.notify_all()
             elif kind == _ASK:
                 self._post(rank, _TOLD, self.calls, b"", 0)
             elif kind == _TOLD:
@@ -309,12 +313,14 @@ class Links:
 
     def _lose(self, rank: int) -> None:
         with self.has_news:
-            self.gone.add(rank)
+            self.gone.setdefault(rank, time.monotonic())
             if not self._closing:
                 self._fail_those(
                     lambda each: each.depends_on(rank), is_dead("recv", rank, self.rank)
                 )
             self.has_news.notify_all()
+        if self._is_star and self.rank == 0 and rank not in self._polite and not self._closing:
+            self.tell(is_dead("a collective", rank, self.rank))  # the others have no socket to it
 
     def _break(self, problem: DistBackendError) -> None:
         with self.has_news:
@@ -329,19 +335,19 @@ class Links:
 
     # --- for the transport ---------------------------------------------------------------------
 
-    def check(self, operation: str) -> None:
-        """Raise if a member has ended, or has told that the group is broken."""
+    def check(self, operation: str, needed: Collection[int]) -> None:
+        """Raise if a member that is needed has ended, or if somebody says the group is broken."""
         if self.problem is not None:
             raise self.problem
-        for rank in sorted(self.gone):
+        for rank in sorted(self.gone.keys() & needed):
             if rank not in self._polite:
                 raise is_dead(operation, rank, self.rank)
-        if self.gone:
-            rank = min(self.gone)
-            raise DistBackendError(
-                f"{operation}: rank {rank} has left the group, found by rank {self.rank}: "
-                "Connection closed by peer"
-            )
+            # It may have done its part before it left.
+            if time.monotonic() - self.gone[rank] > _TALK:
+                raise DistBackendError(
+                    f"{operation}: rank {rank} has left the group, found by rank {self.rank}: "
+                    "Connection closed by peer"
+                )
 
     def behind(self) -> list[int]:
         """Ask who has begun fewer collectives; in a star rank 0 knows better, and will tell."""
@@ -391,7 +397,7 @@ class Links:
                     return wanted
             if self.problem is not None:
                 raise self.problem
-            lost = self.gone if source is None else self.gone & {source}
+            lost = self.gone.keys() & (range(self.size) if source is None else {source})
             if lost:
                 raise is_dead("recv", min(lost), self.rank)
             self._expected.append(wanted)
@@ -402,12 +408,30 @@ class Links:
         if delivery in self._expected:
             self._expected.remove(delivery)
 
-    def close(self) -> None:
-        """Say goodbye."""
-        self._closing = True
-        for rank, connection in self._sockets.items():
-            if rank not in self.gone:
+    def all_have_left(self, seconds: float) -> bool:
+        """Say goodbye together; return whether everybody whom this member knows did."""
+        if self.rank:
+            self.say_goodbye()
+        with self.has_news:
+            self.has_news.wait_for(
+                lambda: self.problem or len(self.gone) == len(self._sockets), seconds
+            )
+            is_good = self.problem is None and self._polite == self._sockets.keys()
+        if is_good:
+            self.say_goodbye()
+        return is_good
+
+    def say_goodbye(self) -> None:
+        """Tell the others that this member does nothing more."""
+        if not self._closing:
+            self._closing = True
+            for rank in self._sockets.keys() - self.gone.keys():
                 self._post(rank, _BYE, 0, b"", 0)
+
+    def close(self) -> None:
+        """Say goodbye and close the sockets."""
+        self.say_goodbye()
+        for connection in self._sockets.values():
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:

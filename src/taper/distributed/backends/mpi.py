@@ -35,6 +35,7 @@ class _State:
 
     module: Any = None
     is_broken = False
+    links: list[Links] = []  # noqa: RUF012 - of groups that have not ended
 
 
 def mpi() -> Any:
@@ -71,12 +72,12 @@ def _take_names_away() -> None:
 
 def _end() -> None:
     """End MPI, unless somebody has failed: then the others would never come, and this one hang."""
-    has_failed = _State.is_broken or hasattr(sys, "last_type")
-    if _State.module.Is_finalized() or has_failed:
+    if _State.module.Is_finalized() or _State.is_broken or hasattr(sys, "last_type"):
         return
-    thread = threading.Thread(target=_State.module.Finalize, daemon=True)
-    thread.start()
-    thread.join(_LAST_WORDS)
+    for each in _State.links:
+        if not each.all_have_left(_LAST_WORDS):
+            return
+    _State.module.Finalize()
 
 
 class Message:
@@ -121,6 +122,7 @@ class Mpi:
         self.rank, self.size, self.seconds = rank, len(ranks), seconds
         self._links = Links(store, rank, self.size, seconds, is_star=True)
         self._links.start()
+        _State.links.append(self._links)
         self._comm = world.Create_group(world.Get_group().Incl(list(ranks)))
 
     # --- waiting -------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ class Mpi:
 
     def _check(self, is_done: Any, patience: Patience) -> None:
         try:
-            self._links.check(patience.operation)
+            self._links.check(patience.operation, range(self.size))
         except DistBackendError as error:
             if is_done():
                 return
@@ -312,6 +314,8 @@ class Mpi:
 
     def close(self) -> None:
         """Leave the group."""
+        if self._links.problem is None:
+            _State.links.remove(self._links)
         self._links.close()
 
 
