@@ -30,6 +30,7 @@ _MAGIC = b"tpr1"
 _MESSAGE, _BROKEN, _BYE, _ASK, _TOLD = range(1, 6)
 _GREETING = struct.Struct("<32sq")  # token, rank
 _MOST_TEXT = 1 << 16
+_SOME = "a collective"  # where the finder of a problem cannot know which
 _TALK = 1.0  # seconds to wait for an answer
 
 
@@ -320,7 +321,7 @@ class Links:
                 )
             self.has_news.notify_all()
         if self._is_star and self.rank == 0 and rank not in self._polite and not self._closing:
-            self.tell(is_dead("a collective", rank, self.rank))  # the others have no socket to it
+            self.tell(is_dead(_SOME, rank, self.rank))  # the others have no socket to it
 
     def _break(self, problem: DistBackendError) -> None:
         with self.has_news:
@@ -338,7 +339,7 @@ class Links:
     def check(self, operation: str, needed: Collection[int]) -> None:
         """Raise if a member that is needed has ended, or if somebody says the group is broken."""
         if self.problem is not None:
-            raise self.problem
+            raise DistBackendError(str(self.problem).replace(_SOME, operation, 1))
         for rank in sorted(self.gone.keys() & needed):
             if rank not in self._polite:
                 raise is_dead(operation, rank, self.rank)
