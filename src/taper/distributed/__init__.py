@@ -98,8 +98,20 @@ from taper.distributed.tcp_store import (
 from taper.distributed.works import (
     Work,
 )
+from taper.first_use import on_first_use
+
+# Modules that few programs use, and names in them.
+_MODULES = (
+    "algorithms checkpoint constants device_mesh elastic fsdp nn optim rpc run tensor "
+    "_composable _functional_collectives distributed_c10d"
+).split()
+__getattr__, __dir__ = on_first_use(
+    globals(), _MODULES, {"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"}
+)
 
 __all__ = [
+    "DeviceMesh",
+    "init_device_mesh",
     "Backend",
     "DistBackendError",
     "DistError",
