@@ -49,7 +49,7 @@ $(VENV)/.installed: $(VENV)/.made $(BUILT_FROM)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,onednn,vision]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,mpi,onednn,vision]'
 	@touch $@
 
 $(ORACLE)/.made:
@@ -58,7 +58,7 @@ $(ORACLE)/.made:
 	@touch $@
 
 $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
-	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,onednn,vision]'
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,mpi,onednn,vision]'
 	@touch $@
 
 demo: $(VENV)/.installed

@@ -116,5 +116,7 @@ SEVERAL(add_rows);
 SEVERAL(pick_along);
 SEVERAL(scatter_along);
 SEVERAL(copy_across);
+SEVERAL(meet_in);
+SEVERAL(reduce_in);
 
 #endif
