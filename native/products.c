@@ -125,7 +125,7 @@ static int product_by_tiles(npy_intp rows, npy_intp inner, npy_intp columns, Mat
     if (turned == NULL) return 0;
     for (npy_intp first = 0; first < columns; first += wide) {
         const npy_intp count = columns - first < wide ? columns - first : wide;
-        turn_over(inner, count, (const float *)right.data + first * right.step, right.step, turned, step);
+        turn_matrix(inner, count, (const float *)right.data + first * right.step, right.step, turned, step);
         multiply_tiles(rows, inner, count, left, (Matrix){turned, step, 0}, to + first, to_step,
                        start == NULL ? NULL : start + first, start_step);
     }

@@ -65,7 +65,7 @@ INLINE void turn_block(npy_intp inner, npy_intp columns, const float *from, npy_
         if (row < inner) _mm512_mask_storeu_epi32(to + row * to_step, written, rows[row]);
 }
 
-TILES void turn_over(npy_intp inner, npy_intp columns, const float *from, npy_intp step, float *to, npy_intp to_step) {
+TILES void turn_matrix(npy_intp inner, npy_intp columns, const float *from, npy_intp step, float *to, npy_intp to_step) {
     for (npy_intp first = 0; first < columns; first += LANES)
         for (npy_intp at = 0; at < inner; at += LANES)
             turn_block(inner - at, columns - first, from + first * step + at, step, to + at * to_step + first, to_step);
@@ -76,7 +76,7 @@ TILES void turn_over(npy_intp inner, npy_intp columns, const float *from, npy_in
 typedef struct {
     npy_intp inner, columns; /* of the tile */
     const float *left, *right, *start;
-    npy_intp over_rows, over_inner, right_step, start_step, to_step;
+    npy_intp over_rows, over_inner, right_step, ahead, start_step, to_step;
     float *to;
 } Tile;
 
@@ -100,6 +100,10 @@ INLINE void tile(const Tile *own, const int rows, const int wide, npy_intp over_
             sums[row][0] = _mm512_fmadd_ps(factor, one, sums[row][0]);
             if (wide > 1) sums[row][1] = _mm512_fmadd_ps(factor, two, sums[row][1]);
         }
+        /* what the next tile reads: row after row, or across */
+        if (over_inner != 1) _mm_prefetch(lefts[0] + 2 * TALL - 1, _MM_HINT_T0);
+        else _mm_prefetch(own->left + (TALL + at % LANES) * over_rows + at / LANES * LANES, _MM_HINT_T0);
+        _mm_prefetch(right + own->ahead, _MM_HINT_T0);
 #pragma GCC unroll 4
         for (int three = 0; three < TALL / 3; three++) lefts[three] += over_inner;
     }
@@ -134,6 +138,7 @@ TILES static void narrow_across(const Tile *own, npy_intp rows) { tile_of(own, r
 static void column_of_tiles(Tile own, npy_intp rows, int turned) {
     for (npy_intp row = 0; row < rows; row += TALL) {
         const npy_intp tall = rows - row < TALL ? rows - row : TALL;
+        own.ahead = row == 0 ? WIDTH : row == TALL ? WIDTH + LANES : 0;
         if (own.columns > LANES) (turned ? wide_across : wide_along)(&own, tall);
         else (turned ? narrow_across : narrow_along)(&own, tall);
         own.left += TALL * own.over_rows;
@@ -164,7 +169,7 @@ void multiply_tiles(npy_intp rows, npy_intp inner, npy_intp columns, Matrix left
 
 int have_tiles(void) { return 0; }
 
-void turn_over(npy_intp inner, npy_intp columns, const float *from, npy_intp step, float *to, npy_intp to_step) {}
+void turn_matrix(npy_intp inner, npy_intp columns, const float *from, npy_intp step, float *to, npy_intp to_step) {}
 
 void multiply_tiles(npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, Matrix right, float *to,
                     npy_intp to_step, const float *start, npy_intp start_step) {}

@@ -16,7 +16,7 @@ LAYOUTS = [(False, False), (True, False), (False, True), (True, True)]
 def drawn(
     rows: int, columns: int, turned: bool, draw: np.random.Generator, dtype: type = np.float32
 ) -> np.ndarray:
-    """Draw a matrix whose columns lie in one piece if `turned`, with unused memory between lines."""
+    """Draw a matrix whose columns lie in one piece if `turned`, with gaps between them."""
     shape = (columns, rows) if turned else (rows, columns)
     values = draw.standard_normal((shape[0], shape[1] + 3)).astype(dtype)[:, : shape[1]]
     return values.T if turned else values
