@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import ONE, logistic, masked
+from taper.arrays.elements import ONE, lasting_zeros, logistic, masked
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.native import curve
 from taper.arrays.special_functions import complex_log1p
@@ -232,8 +232,10 @@ def _turning(change: Any, value: Any, result: Any) -> Any:
     """Keep of a change what leaves the absolute value as it is: nothing for real numbers."""
     array = array_of(value)
     if array.dtype.kind != "c":
-        zeros = np.zeros(array.shape, array.dtype)  # in rows, whatever the layout of the change is
-        return wrap(zeros) if isinstance(change, Tensor) else zeros
+        # In rows, whatever the layout of the change is.
+        if isinstance(change, Tensor):
+            return wrap(np.zeros(array.shape, array.dtype))
+        return lasting_zeros(array.shape, array.dtype)
     size = abs(value)
     there = size != 0
     along = (change * conj(result)).real * result

@@ -235,6 +235,9 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     return view_as_shape(input, other._array.shape)
 
 
+_OTHER_ARRAYS = (np.generic, ndarray)  # beside ndarray itself
+
+
 @composite()
 def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
     """Give a tensor another shape; the elements keep their row-major order.
@@ -266,8 +269,8 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
             break
     if type(input) is ndarray:
         return input.reshape(size)
-    if isinstance(input, np.generic):
-        return np.reshape(input, size)
+    if isinstance(input, _OTHER_ARRAYS):
+        return input.reshape(size)
     array = memory_of(input)
     if not array.flags.c_contiguous:
         size = wanted_shape(size, array.size)
