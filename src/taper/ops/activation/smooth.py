@@ -18,7 +18,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays import special_functions
 from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
-from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
+from taper.arrays.layouts import ELEMENTWISE, PRESERVED, ROW_MAJOR
 from taper.arrays.native import curve
 from taper.arrays.reduction import scalar_type
 from taper.arrays.strides import wrap_dim
@@ -557,7 +557,14 @@ def log_sigmoid_forward(self: Array) -> Any:
     return np.asarray(result), buffer
 
 
-@op(node="LogSigmoidBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
+@op(
+    node="LogSigmoidBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    layout=PRESERVED,
+)
 def log_sigmoid_backward(grad_output: Array, self: Array, buffer: Array) -> Array:
     """Compute the gradient of logsigmoid: that of the sigmoid of -x."""
     share = np.divide(buffer, np.add(buffer, ONE))

@@ -32,7 +32,7 @@ from taper.opdef.operands import NUMBERS, invalid_combination, python_number, sc
 from taper.opdef.writes import warn_of_resize
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar
-from taper.ops.elementwise.unary import exp2, inside, log, zeros_like
+from taper.ops.elementwise.unary import exp2, inside, log, outside, zeros_like
 from taper.tensor import Tensor, array_of, is_complex
 
 _OVERLOADS = (
@@ -463,7 +463,7 @@ def xlogy_tensor(self: Array, other: Array) -> Array:
 
 @derivative(xlogy_tensor, wrt="self")
 def xlogy_tensor_self(grad, self, other):
-    return inside(xlogy(grad, other), ~((self == 0) & (other <= 0)))
+    return outside(xlogy(grad, other), (self == 0) & (other <= 0))
 
 
 @derivative(xlogy_tensor, wrt="other")

@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.strides import (
     Shape,
+    in_rows,
     integers,
     row_major,
     strided,
@@ -56,7 +57,7 @@ def missing(function: str, argument: str) -> TypeError:
 @op(name="view", view=True, tangent=LINEAR, public=False, method=False)
 def view_as_shape(self: Array, size: Shape) -> Array:
     """View the same elements in another shape."""
-    if self.flags.c_contiguous:
+    if self.flags.c_contiguous and (1 not in self.shape or in_rows(self)):
         try:
             result = self.reshape(size)
         except ValueError:
