@@ -86,7 +86,7 @@ parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity
 
 mutants: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python tools/mutate.py --jobs $(JOBS)
+	$(ONE_THREAD) tools/confined.sh .cache/mutants $(BIN)/python tools/mutate.py --jobs $(JOBS)
 
 # Results of a short look are printed only.
 BENCH_FLAGS := $(if $(QUICK),--quick,--save)
