@@ -26,6 +26,7 @@ from taper.autograd.provenance import user_frame
 from taper.autograd.state import State, local
 from taper.program import calls, passes
 from taper.program.form import Instruction, Place, Program, Value
+from taper.program.reads import number
 from taper.tensor import Tensor, storage_of
 
 # Kinds of instructions that may be left out if nobody reads what they return.
@@ -40,6 +41,7 @@ class Recorder:
     def __init__(self, inputs: Sequence[Tensor]) -> None:
         self.program = Program()
         self.refusal: tuple[str, Place] | None = None  # why there is no program
+        self.watcher: Any = None  # of the user's code, if somebody watches
         self._values: dict[int, Value] = {}  # by the identity of their arrays
         self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
         self._kept: list[Any] = []  # nothing is freed while identities count
@@ -102,6 +104,10 @@ class Recorder:
         if array is None:
             return None
         return self._values.get(id(array)) or self._new(array, "made")
+
+    def seed(self, array: np.ndarray, index: int) -> Value:
+        """The value of a gradient that a backward begins with."""
+        return self._new(array, "seed", index=index)
 
     def find(self, array: np.ndarray) -> Value | None:
         """The value of an array that was seen before."""
@@ -235,6 +241,10 @@ class Recorder:
         return handler(function, name, run, args, kwargs)
 
     def _see_read(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        if name == "item" and (value := self.value_of(args[0])) is not None:
+            found = number(run(*args, **kwargs), value, self)
+            if found is not None:
+                return found
         self.give_up(f"{name}: a value is read into Python, or a tensor changes its nature")
         return run(*args, **kwargs)
 
@@ -326,12 +336,16 @@ class Recorder:
         if seen:
             interception.pop(self)
         state.recorder = None
+        if self.watcher is not None:
+            self.watcher.paused = True
         try:
             yield
         finally:
             if seen:
                 interception.push(self)
             state.recorder = self
+            if self.watcher is not None:
+                self.watcher.paused = False
 
 
 def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs: Any) -> Any:
