@@ -69,7 +69,12 @@ def kind_of(tensor: Tensor) -> tuple[Any, ...]:
         type(tensor),
         tensor._counter is INFERENCE_COUNTER,
         tensor.is_leaf,
+        _has_hooks(tensor._meta),
     )
+
+
+def _has_hooks(meta: Any) -> bool:
+    return meta is not None and bool(meta.hooks or meta.post_accumulate_hooks)
 
 
 def modes_of(state: State) -> tuple[Any, ...]:
@@ -99,7 +104,7 @@ class Guards:
         self.modes = modes_of(state)
         self.surroundings = surroundings
         self.externals = [
-            (each.tensor, each.tensor._array, kind_of(each.tensor))
+            (each.tensor, each.tensor._array, each.tensor._requires_grad, kind_of(each.tensor))
             for each in (program.externals if program is not None else ())
         ]
 
@@ -113,12 +118,15 @@ class Guards:
 
     def around_holds(self) -> bool:
         """Whether all is as it was beside the arguments."""
-        for tensor, array, kind in self.externals:
-            if (tensor._array is not array or not tensor._requires_grad) and kind_of(
-                tensor
-            ) != kind:
-                return False
-            if tensor._requires_grad and not kind[3]:
+        for tensor, array, flag, kind in self.externals:
+            meta = tensor._meta
+            if (
+                tensor._array is array
+                and tensor._requires_grad is flag
+                and (meta is None or not (meta.hooks or meta.post_accumulate_hooks))
+            ):
+                continue
+            if kind_of(tensor) != kind:
                 return False
         return self.surroundings is None or self.surroundings.changed() is None
 

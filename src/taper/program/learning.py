@@ -111,6 +111,8 @@ def learn(
     changed = surroundings.changed()
     if refusal is None and changed is not None:
         refusal = f"the function changes {changed}", recorder.place()
+    if refusal is None and surroundings.has_drawn():
+        refusal = "random numbers of NumPy's are drawn", recorder.place()
     entry = Entry(Guards(rest, tensors, state, recorder.program, surroundings), refusal)
     if recorder.program.instructions:
         entry.place = recorder.program.instructions[0].place

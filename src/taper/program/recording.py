@@ -244,6 +244,8 @@ class Recorder:
         if name == "item" and (value := self.value_of(args[0])) is not None:
             found = number(run(*args, **kwargs), value, self)
             if found is not None:
+                if self.watcher is not None:
+                    self.watcher.reads = True
                 return found
         self.give_up(f"{name}: a value is read into Python, or a tensor changes its nature")
         return run(*args, **kwargs)

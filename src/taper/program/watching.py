@@ -37,6 +37,8 @@ _PURE_MODULES = frozenset(
 _IMPURE_BUILTINS = frozenset({"print", "input", "open", "exec", "eval", "next", "breakpoint"})
 _PURE_OWNERS = (list, tuple, dict, set, frozenset, str, bytes, int, float, bool, complex, type,
                 range, slice, types.ModuleType, types.MappingProxyType, type(None))  # fmt: skip
+# Functions in C that do not look at a number they are given.
+_BLIND = frozenset({"__new__", "isinstance", "len", "hasattr"})
 _LIBRARY = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
 _NUMPY = os.path.dirname(os.path.realpath(np.__file__)) + os.sep
 
@@ -50,6 +52,7 @@ class Watcher:
         self.codes: dict[types.CodeType, dict[str, Any]] = {}
         self.effect: tuple[str, Place] | None = None
         self.paused = False
+        self.reads = False  # whether the code has got a number that it must not look at
 
     def __enter__(self) -> Watcher:
         sys.setprofile(self._see)
@@ -64,7 +67,9 @@ class Watcher:
             if code not in self.codes and not is_internal(code.co_filename):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and self.effect is None and not self.paused:
-            if not is_internal(frame.f_code.co_filename) and not _is_pure(argument, frame):
+            if not is_internal(frame.f_code.co_filename) and (
+                (self.reads and argument.__name__ not in _BLIND) or not _is_pure(argument, frame)
+            ):
                 name = getattr(argument, "__qualname__", repr(argument))
                 self.effect = f"{name}() is called", (frame.f_code, frame.f_lasti)
 
@@ -106,6 +111,7 @@ class Surroundings:
         self.cells: list[tuple[Any, Any]] = []
         self.sequences: list[tuple[Any, tuple[Any, ...]]] = []
         self.refusal: str | None = None
+        self._drawn = _numpy_draws()
         self._seen: set[int] = set()
         self._kept: list[Any] = []
         waiting = list(roots)
@@ -139,6 +145,8 @@ class Surroundings:
             yield from self._mapping(thing)
         elif hasattr(thing, "__next__"):
             self.refusal = "the function can reach an iterator"
+        elif isinstance(thing, np.random.Generator | np.random.RandomState):
+            self.refusal = "the function can reach a random generator of NumPy's"
         elif not isinstance(thing, type | types.ModuleType) and _is_users(type(thing)):
             yield from self._mapping(getattr(thing, "__dict__", {}))
 
@@ -188,6 +196,10 @@ class Surroundings:
                             self.entries.append((members, member, members[member]))
                             yield members[member]
 
+    def has_drawn(self) -> bool:
+        """Whether NumPy's common generator was used since."""
+        return bool(self._drawn != _numpy_draws())
+
     def changed(self) -> str | None:
         """The name of something that is not what it was; None if all is."""
         for mapping, key, value in self.entries:
@@ -209,6 +221,12 @@ class Surroundings:
 
 
 _GONE = object()
+
+
+def _numpy_draws() -> Any:
+    """How far NumPy's common generator is: its functions are not seen by a profile."""
+    _, words, position, *rest = np.random.get_state()
+    return words.tobytes(), position, rest  # type: ignore[union-attr]
 
 
 def _is_same(found: Any, value: Any) -> bool:
