@@ -99,6 +99,10 @@ class Captured:
         """Bind a captured method to its object, which is then an argument."""
         return self if instance is None else functools.partial(self, instance)
 
+    def __reduce__(self) -> Any:
+        """Copy and save the function; a copy records anew."""
+        return _again, (self.eager, self.exact, self.strict, self.limit)
+
     def _learn(self, args: Any, kwargs: Any, rest: Any, tensors: list[Any]) -> Any:
         key = [kind_of(each) for each in tensors], modes_of(local.state)
         with self._lock:
@@ -195,6 +199,10 @@ class Captured:
         raise ValueError(
             "no program holds for these arguments: call the function twice with such ones first"
         )
+
+
+def _again(function: Callable[..., Any], exact: bool, strict: bool, limit: int) -> Captured:
+    return Captured(function, exact, strict, limit)
 
 
 class _TimedRunner(PlainRunner):

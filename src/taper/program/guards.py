@@ -12,10 +12,19 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, State
+from taper.nn.modules import calls
 from taper.program.form import Program
 from taper.program.watching import Surroundings, same
 from taper.settings import settings
 from taper.tensor import Tensor
+
+
+_GLOBAL_HOOKS = (
+    calls.global_forward_pre_hooks,
+    calls.global_forward_hooks,
+    calls.global_backward_pre_hooks,
+    calls.global_backward_hooks,
+)
 
 
 def taken_apart(structure: Any, tensors: list[Tensor]) -> Any:
@@ -140,4 +149,5 @@ def is_ordinary(state: State) -> bool:
         and not state.transforms
         and not state.saved_hooks
         and state.graph_task is None
+        and not any(_GLOBAL_HOOKS)
     )

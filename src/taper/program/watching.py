@@ -67,9 +67,11 @@ class Watcher:
             if code not in self.codes and not is_internal(code.co_filename):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and self.effect is None and not self.paused:
-            if not is_internal(frame.f_code.co_filename) and (
-                (self.reads and argument.__name__ not in _BLIND) or not _is_pure(argument, frame)
-            ):
+            code = frame.f_code
+            if is_internal(code.co_filename):
+                return
+            looked = self.reads and argument.__name__ not in _BLIND and not _in_library(code)
+            if looked or not _is_pure(argument, frame):
                 name = getattr(argument, "__qualname__", repr(argument))
                 self.effect = f"{name}() is called", (frame.f_code, frame.f_lasti)
 
