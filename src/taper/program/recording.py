@@ -254,6 +254,8 @@ class Recorder:
         self, function: Any, name: str, run: Any, args: Any, kwargs: Any, pure: bool = True
     ) -> Any:
         arguments = self.references((args, kwargs))
+        if name == "one_hot" and (args[1] if len(args) > 1 else kwargs.get("num_classes", -1)) < 0:
+            self.give_up("one_hot without num_classes looks at the data")
         with self.suspended():
             result = run(*args, **kwargs)
         if kwargs.get("out") is not None or not isinstance(result, Tensor):
