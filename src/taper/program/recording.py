@@ -336,7 +336,7 @@ class Recorder:
     def suspended(self) -> Iterator[None]:
         """See nothing during the block."""
         state = local.state
-        seen = any(each is self for each in state.interceptors)
+        seen, before = any(each is self for each in state.interceptors), state.recorder
         if seen:
             interception.pop(self)
         state.recorder = None
@@ -347,7 +347,7 @@ class Recorder:
         finally:
             if seen:
                 interception.push(self)
-            state.recorder = self
+            state.recorder = before
             if self.watcher is not None:
                 self.watcher.paused = False
 

@@ -64,7 +64,10 @@ class Watcher:
     def _see(self, frame: types.FrameType, event: str, argument: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code not in self.codes and not is_internal(code.co_filename):
+            if code in self.codes or is_internal(code.co_filename) or _in_library(code):
+                return
+            module = str(frame.f_globals.get("__name__"))
+            if not module.startswith(("taper.", "namedtuple_", "_distutils_hack")):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and self.effect is None and not self.paused:
             caller: Any = frame  # who has called Python's own code, if it is that
