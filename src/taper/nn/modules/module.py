@@ -170,7 +170,11 @@ class Module(StateDict, Calls):
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: a module runs as it is written; see `taper.compile`."""
+        """Capture the module's `forward`, as `taper.compile` does; its arguments change nothing."""
+        # late: most programs capture nothing
+        from taper.capturing import capture
+
+        self.forward = capture(self.forward)
 
     # --- training ----------------------------------------------------------------------------
 

@@ -1,0 +1,230 @@
+"""Learning: a call of a captured function that makes a program, or finds out why there is none.
+
+Owns: the order of things: the first call with a kind of arguments runs eagerly (optimizers make
+their states), the second is recorded, later ones are replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from taper.autograd.engine import GraphTask
+from taper.autograd.state import NO_GRAD, local
+from taper.autograd.views import gradient_edge
+from taper.program import passes
+from taper.program.executor import PlainRunner, alive
+from taper.program.form import Place, Program, Value
+from taper.program.guards import Guards
+from taper.program.reads import Read
+from taper.program.recording import Recorder
+from taper.program.replays import (
+    BackwardProgram,
+    CapturedBackward,
+    Number,
+    Result,
+    described,
+    plain_results,
+    tensor_of,
+)
+from taper.program.watching import Surroundings, Watcher
+from taper.tensor import Tensor
+
+
+class Entry:
+    """What is known of one kind of calls: guards, and a program or the reason for none."""
+
+    def __init__(self, guards: Guards, refusal: tuple[str, Place] | None) -> None:
+        self.guards = guards
+        self.refusal = refusal
+        self.program = Program()
+        self.runner: Any = None
+        self.structure: Any = None
+        self.results: list[Result] = []
+        self.backward: BackwardProgram | None = None
+        self.saved = 0  # how many results of the program are kept for the backward
+        self.place: Place = (None, 0)
+
+    def replay(self, tensors: Sequence[Tensor]) -> Any:
+        """Run the program on the arguments."""
+        arrays = self.runner.run([each._array for each in tensors])
+        return self.rebuilt(arrays, tensors)
+
+    def rebuilt(self, arrays: list[np.ndarray], tensors: Sequence[Tensor]) -> Any:
+        """What the function returns, from the results of the program."""
+        node = None
+        if self.backward is not None:
+            saved = arrays[len(arrays) - self.saved :]
+            node = CapturedBackward(self.backward, tensors, saved, self.place)
+        made: dict[int, Tensor] = {}
+
+        def make(each: Any) -> Any:
+            if isinstance(each, Number):
+                return arrays[each.number].item()
+            if each.tensor is not None:
+                return each.tensor
+            if each.position >= 0:
+                return tensors[each.position]
+            if each.number not in made:
+                made[each.number] = tensor_of(each, arrays[each.number], node)
+            return made[each.number]
+
+        return _filled_in(self.structure, make)
+
+
+def _filled_in(structure: Any, make: Callable[[Any], Any]) -> Any:
+    if isinstance(structure, Result | Number):
+        return make(structure)
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[_filled_in(each, make) for each in structure])
+    if structure.__class__ in (tuple, list):
+        return structure.__class__([_filled_in(each, make) for each in structure])
+    if isinstance(structure, dict):
+        made = {name: _filled_in(each, make) for name, each in structure.items()}
+        return made if structure.__class__ is dict else type(structure)(made)
+    return structure
+
+
+def learn(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    rest: Any,
+    tensors: list[Tensor],
+    codes: dict[Any, Any],
+    build: Callable[[Program], Any],
+) -> tuple[Any, Entry, dict[Any, Any]]:
+    """Call a function once more, recorded; returns its result, what is known, the code it ran."""
+    state = local.state
+    surroundings = Surroundings(codes, function, rest)
+    recorder = Recorder(tensors)
+    watcher = recorder.watcher = Watcher()
+    if surroundings.refusal is not None:
+        recorder.give_up(surroundings.refusal)
+    if any(each._requires_grad and not each.is_leaf for each in tensors):
+        recorder.give_up("an argument has a history of its own")
+    with watcher, recorder.recording():
+        result = function(*args, **kwargs)
+    refusal = recorder.refusal or watcher.effect
+    changed = surroundings.changed()
+    if refusal is None and changed is not None:
+        refusal = f"the function changes {changed}", recorder.place()
+    if refusal is None and surroundings.has_drawn():
+        refusal = "random numbers of NumPy's are drawn", recorder.place()
+    entry = Entry(Guards(rest, tensors, state, recorder.program, surroundings), refusal)
+    if recorder.program.instructions:
+        entry.place = recorder.program.instructions[0].place
+    if refusal is None:
+        _describe(entry, recorder, result, tensors)
+        refusal = entry.refusal = recorder.refusal
+    if refusal is None:
+        entry.program = recorder.program
+        entry.runner = build(entry.program)
+    return plain_results(result), entry, watcher.codes
+
+
+def _describe(entry: Entry, recorder: Recorder, result: Any, tensors: Sequence[Tensor]) -> None:
+    """Note what the function returned, and its backward if the results have a history."""
+    values: list[Value] = []
+    live: list[Result] = []
+    kept: dict[int, tuple[Result, Tensor]] = {}
+
+    def make(each: Any) -> Any:
+        if isinstance(each, Read):
+            values.append(each.value)
+            return Number(len(values) - 1)
+        if id(each) in kept:
+            return kept[id(each)][0]
+        found = Result(len(values), each)
+        kept[id(each)] = found, each
+        for position, tensor in enumerate(tensors):
+            if tensor is each:
+                found.position = position
+                return found
+        value = recorder.value_of(each)
+        if value is None:
+            return found
+        if value.origin == "external" and value.tensor is each:
+            found.tensor = each
+        elif value.memory.origin in ("input", "external"):
+            recorder.give_up("a view of an argument or of another tensor is returned")
+        else:
+            values.append(value)
+            if each.requires_grad and each.grad_fn is not None:
+                live.append(found)
+        return found
+
+    entry.structure = described(result, make)
+    if recorder.refusal is None:
+        saved = _note_backward(entry, recorder, live, kept) if live else []
+        recorder.program.results = (*values, *saved)
+        entry.saved = len(saved)
+
+
+def _note_backward(
+    entry: Entry, recorder: Recorder, live: list[Result], kept: dict[int, tuple[Result, Tensor]]
+) -> list[Value]:
+    """Write the backward of the results down, as a program; returns what it needs kept."""
+    program = recorder.program
+    forward = program.instructions
+    owners = {id(result): tensor for result, tensor in kept.values()}
+    roots, seeds, outputs = [], [], []
+    for result in live:
+        tensor = owners[id(result)]
+        node, nr = gradient_edge(tensor)
+        seed = np.ones(tensor._array.shape, tensor._array.dtype)
+        seeds.append(recorder.seed(seed, len(seeds)))
+        outputs.append((seed.shape, seed.dtype))
+        roots.append((node, nr, seed))
+    leaves: list[Value] = []
+    grads: list[Value] = []
+    reached: list[set[int]] = []
+
+    def arrive(leaf: Tensor, grad: np.ndarray | None) -> None:
+        value = recorder.value_of(leaf)
+        found = None if grad is None else recorder.find(grad)
+        if value is None or found is None:
+            return
+        leaves.append(value)
+        grads.append(found)
+        reached.append(set(range(len(roots))))
+
+    program.instructions = []
+    task = GraphTask(keep_graph=True, create_graph=False, accumulate=True)
+    task.roots = roots
+    try:
+        _run_alone(recorder, task, arrive)
+    except RuntimeError:  # the graph was freed inside: the results keep their nodes
+        program.instructions = forward
+        return []
+    backward = Program(program.instructions, program.values)
+    program.instructions = forward
+    backward.results = tuple(grads)
+    made = {each.number for item in backward.instructions for each in item.outputs if each}
+    known = {each.number for each in seeds}
+    needed: dict[int, Value] = {}
+    for value in (*[v for item in alive(backward) for v in item.operands()], *grads):
+        if value.number not in made and value.number not in known and value.origin != "constant":
+            needed[value.number] = value
+    backward.externals = [each for each in needed.values() if each.origin == "external"]
+    saved = [each for each in needed.values() if each.origin != "external"]
+    backward.inputs = [*seeds, *saved]
+    for nr, result in enumerate(live):
+        result.live = nr
+    entry.backward = BackwardProgram(PlainRunner(backward), outputs, leaves, reached)
+    return saved
+
+
+def _run_alone(recorder: Recorder, task: GraphTask, arrive: Any) -> None:
+    """Run a pass that only the recorder sees."""
+    state = local.state
+    mode, current, running = state.mode, state.current_node, state.graph_task
+    state.mode = mode | NO_GRAD
+    state.graph_task = task
+    task.look_around(state)
+    try:
+        passes.run_pass(recorder, task, state, arrive)
+    finally:
+        state.mode, state.current_node, state.graph_task = mode, current, running
