@@ -98,7 +98,7 @@ class Fusion:
             return False
         for each in node.inputs:
             root = each.root
-            if root.kind == "memory" and root.detail.number in step.writes:
+            if root.kind == "memory" and root.detail.memory.number in step.writes:
                 return False
             if self.step_of.get(root.number) is step and not _is_aligned(each):
                 return False
@@ -130,7 +130,7 @@ class Fusion:
             step.unit = math.lcm(step.unit, unit_of(node))
         for each in node.inputs:
             if each.root.kind == "memory":
-                memory = each.root.detail.number
+                memory = each.root.detail.memory.number
                 step.reads.add(memory)
                 self.readers.setdefault(memory, set()).add(step.number)
         for memory in node.writes:

@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.native import native
-from taper.program.form import Program, filled
+from taper.autograd.cuts import IN_BACKWARD
+from taper.autograd.state import NO_GRAD, local
+from taper.program.executor import PlainRunner
+from taper.program.form import Program
 from taper.program.fusion import Fusion, members
 from taper.program.plan import Plan
 from taper.program.tracing import Tracer
 
 
-class Runner:
+class Runner(PlainRunner):
     """Run a program again and again."""
 
     def __init__(self, program: Program, exact: bool = False) -> None:
-        self.program = program
+        super().__init__(program)
         self.handle: Any = None
         self.reason = ""  # why the native executor does not run it
         if native is None:
@@ -37,7 +40,7 @@ class Runner:
     def _lower(self, exact: bool) -> None:
         self.trace = Tracer(self.program, exact)
         self.fusion = Fusion(self.trace.graph, self.trace.results)
-        self.plan = Plan(self.fusion, self.trace.results)
+        self.plan = Plan(self.fusion, self.trace)
         self.handle = native.make_program(
             np.empty(max(self.plan.arena, 1), np.uint8),
             [each.described() for each in self.plan.slots],
@@ -46,13 +49,19 @@ class Runner:
             len(self.program.inputs),
         )
 
-    def run(self, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    def run(self, inputs: Any) -> list[np.ndarray]:
         """Run the program on the arrays of its inputs; returns those of its results."""
         if self.handle is not None:
-            results: list[np.ndarray] | None = native.run_program(self.handle, inputs)
+            state = local.state
+            mode, cut = state.mode, state.cut
+            state.mode, state.cut = mode | NO_GRAD, cut if mode & NO_GRAD else IN_BACKWARD
+            try:
+                results: list[np.ndarray] | None = native.run_program(self.handle, inputs)
+            finally:
+                state.mode, state.cut = mode, cut
             if results is not None:
                 return results
-        return run_in_python(self.program, inputs)
+        return super().run(inputs)
 
     def describe(self) -> list[dict[str, Any]]:
         """Return a row for each instruction: its step, what it needs, or why it is a call."""
@@ -80,23 +89,3 @@ class Runner:
 def build(program: Program, exact: bool = False) -> Runner:
     """Make a program ready to run: as eager mode's own calls with `exact`, else fused."""
     return Runner(program, exact)
-
-
-def run_in_python(program: Program, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """Call the instructions of a program one by one."""
-    arrays: list[Any] = [None] * len(program.values)
-    for value in program.values:
-        if value.origin == "input":
-            arrays[value.number] = inputs[value.index]
-        elif value.origin == "external":
-            arrays[value.number] = value.tensor._array
-        elif value.origin == "constant":
-            arrays[value.number] = value.array
-    for instruction in program.instructions:
-        result = instruction.run(*filled(instruction.arguments, arrays))
-        outputs = instruction.outputs
-        results = result if len(outputs) != 1 or isinstance(result, tuple | list) else (result,)
-        for output, each in zip(outputs, results or (), strict=False):
-            if output is not None:
-                arrays[output.number] = np.asarray(each)
-    return [arrays[each.number] for each in program.results]

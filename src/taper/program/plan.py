@@ -14,6 +14,7 @@ from taper.program.blocks import group_of
 from taper.program.form import Instruction, Value, filled, values_in
 from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
+from taper.program.tracing import Tracer
 from taper.tensor import Tensor
 
 ARENA, FIXED, INPUT, TENSOR, FRESH, CALLED = range(6)
@@ -42,8 +43,9 @@ class Slot:
 class Plan:
     """A program as `native.make_program` takes it."""
 
-    def __init__(self, fusion: Fusion, results: list[Node]) -> None:
-        self.fusion = fusion
+    def __init__(self, fusion: Fusion, trace: Tracer) -> None:
+        self.fusion, self.trace = fusion, trace
+        results = trace.results
         self.slots: list[Slot] = []
         self._of_nodes: dict[int, Slot] = {}
         self._of_values: dict[int, Slot] = {}
@@ -105,9 +107,9 @@ class Plan:
         return slot
 
     def _memory_slot(self, value: Value) -> Slot:
-        if value.origin == "input":
+        if value.number in self.trace.given:
             slot = self._slot(INPUT, value)
-            slot.place = value.index
+            slot.place = self.trace.given[value.number]
         elif value.origin == "external":
             slot = self._slot(TENSOR, value, source=value.tensor)
         elif value.origin == "constant":

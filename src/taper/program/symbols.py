@@ -258,8 +258,8 @@ def _mapped(graph: Graph, ufunc: Any, inputs: tuple[Any, ...], dtype: Any = None
         type(each) if type(each) in _WEAK else each.dtype if hasattr(each, "dtype") else np.dtype(type(each))
         for each in inputs
     ]
-    signature = None if dtype is None else (None,) * len(inputs) + (np.dtype(dtype),)
-    loop = ufunc.resolve_dtypes((*kinds, None), signature=signature)
+    chosen = {} if dtype is None else {"signature": (None,) * len(inputs) + (np.dtype(dtype),)}
+    loop = ufunc.resolve_dtypes((*kinds, None), **chosen)
     nodes = []
     for each, wanted in zip(inputs, loop, strict=False):
         node = _node(graph, each, wanted if type(each) in _WEAK else None)

@@ -26,6 +26,8 @@ class Tracer:
         self.memories: dict[int, Node] = {}  # memory as it is now
         self.last_python: tuple[Node, ...] = ()  # the last call that may have written any memory
         self.reasons: dict[int, str] = {}  # of instructions that stay calls, by position
+        self.given = {each.number: nr for nr, each in enumerate(program.inputs)}
+        self.found = {each.number for each in program.externals}
         self.pinned = self._pinned()
         self.uses = self._uses()
         for position, instruction in enumerate(program.instructions):
@@ -64,7 +66,7 @@ class Tracer:
         if value.origin == "constant" and value.array is not None and not value.array.ndim:
             if value.dtype in KNOWN:
                 return self.graph.constant(value.array)
-        memory = value.memory
+        memory = self._holder(value)
         offset = value.offset - memory.offset if memory is not value else 0
         node = self.bound.get(memory.number)
         if node is None:
@@ -72,6 +74,11 @@ class Tracer:
         elif node.strides != memory.strides and node.kind != "number":
             raise Untraceable("a view of memory that lies otherwise")
         return self.graph.view(node, value.shape, value.strides, node.offset + offset, value.dtype)
+
+    def _holder(self, value: Value) -> Value:
+        """The value whose array is at hand and has the memory: itself if it is given."""
+        is_given = value.number in self.given or value.number in self.found
+        return value if is_given else value.memory
 
     def memory_node(self, memory: Value) -> Node:
         node = self.memories.get(memory.number)
@@ -113,7 +120,7 @@ class Tracer:
         store = self.graph.add(
             "store", None, (node,), value.shape, value.dtype, strides=value.strides, detail=value
         )
-        store.writes = (value.number,)
+        store.writes = (value.memory.number,)
         self._written(value, store)
 
     def _written(self, memory: Value, writer: Node) -> None:
@@ -148,11 +155,18 @@ class Tracer:
                         self.bound.pop(output.number, None)
                 self.reasons[position] = _reason(error)
                 self._call(instruction)
-        elif instruction.kind == "accumulate":
+        elif instruction.kind == "accumulate" and self._is_plain_arrival(instruction):
             self._arrive(instruction)
         else:
             self.reasons[position] = "it has effects"
             self._call(instruction)
+
+    def _is_plain_arrival(self, instruction: Instruction) -> bool:
+        """Whether nobody looks at the array of the leaf's gradient but through the argument."""
+        return all(
+            each is None or each in instruction.arguments or not self.uses.get(each.memory.number)
+            for each in instruction.outputs
+        )
 
     def _is_view(self, instruction: Instruction) -> bool:
         """Whether all results lie in memory that is there already."""
@@ -189,13 +203,11 @@ class Tracer:
         operands = list(instruction.operands())
         inputs = tuple([self.array_node(each) for each in operands])
         call = self.graph.add("call", operands, inputs, (), np.dtype(bool), detail=instruction)
-        written = {each.memory.number: each.memory for each in instruction.writes}
+        written = {each.memory.number for each in instruction.writes}
         if instruction.kind == "python":
-            written = {number: self.program.values[number] for number in self.memories}
+            written = {each.detail.memory.number for each in self.memories.values()}
             self.last_python = (call,)
-        call.writes = tuple(written)
-        for each in written.values():
-            self._written(each, call)
+        self._overwrite(written, call)
         for nr, output in enumerate(instruction.outputs):
             if output is None or output.base is not None or output in operands:
                 continue
@@ -210,6 +222,13 @@ class Tracer:
                 self.bound[output.number] = result
         return call
 
+    def _overwrite(self, written: set[int], call: Node) -> None:
+        """After the call all arrays on this memory are read anew."""
+        call.writes = tuple(written)
+        for node in list(self.memories.values()):
+            if node.detail.memory.number in written:
+                self._written(node.detail, call)
+
     def _arrive(self, instruction: Instruction) -> None:
         """The gradient of a leaf arrives: it takes the array, if nobody else needs that."""
         (value,) = instruction.operands()
@@ -217,7 +236,8 @@ class Tracer:
         if self.uses[value.memory.number] > 1:
             node = self.graph.copy(node)
             node.strides = value.strides
-        self.graph.add("call", [value], (node,), (), np.dtype(bool), detail=instruction)
+        call = self.graph.add("call", [value], (node,), (), np.dtype(bool), detail=instruction)
+        self._overwrite({each.memory.number for each in instruction.writes}, call)
 
 
 def _same_layout(node: Node, value: Value) -> bool:
