@@ -77,6 +77,9 @@ static PyMethodDef methods[] = {
     ROW(pick_along),
     ROW(scatter_along),
     ROW(copy_across),
+    ROW(make_program),
+    ROW(run_program),
+    ROW_OF_ONE(failed_step),
     {NULL, NULL, 0, NULL},
 };
 

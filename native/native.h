@@ -114,5 +114,8 @@ SEVERAL(add_rows);
 SEVERAL(pick_along);
 SEVERAL(scatter_along);
 SEVERAL(copy_across);
+SEVERAL(make_program);
+SEVERAL(run_program);
+ONE(failed_step);
 
 #endif

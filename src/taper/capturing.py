@@ -17,6 +17,7 @@ from taper.program.executor import PlainRunner
 from taper.program.form import Place, Program
 from taper.program.guards import agree, is_ordinary, kind_of, modes_of, taken_apart
 from taper.program.learning import Entry, learn
+from taper.program.lowering import build
 from taper.program.watching import Watcher
 from taper.userwarning import warn_user
 
@@ -135,7 +136,7 @@ class Captured:
         return result
 
     def _build(self, program: Program) -> Any:
-        return PlainRunner(program)
+        return build(program, self.exact)
 
     def _warn_of_limit(self) -> None:
         if not self._warned:

@@ -37,7 +37,7 @@ class Value:
     tensor: Any = None
     array: np.ndarray | None = None
     base: Value | None = None
-    offset: int = 0  # bytes from the start of the base
+    offset: int = 0  # bytes from the start of the memory, which the base may not begin with
 
     @property
     def memory(self) -> Value:

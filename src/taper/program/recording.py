@@ -69,7 +69,7 @@ class Recorder:
             self._kept.append(owner)
         else:
             value.base = base.memory
-            value.offset = array.ctypes.data - owner.ctypes.data
+        value.offset = array.ctypes.data - owner.ctypes.data
         self.program.values.append(value)
         self._values[id(array)] = value
         self._kept.append(array)
