@@ -174,6 +174,8 @@ class Recorder:
                 self.give_up(f"the shape of what {call.name} returns depends on data")
             elif call.kind == "out":
                 self.give_up(f"{call.name}(out=...) is used")
+            elif call.kind == "plain" and _picks_by_mask(call):
+                self.give_up("the shape of what a mask selects depends on data")
         if self.refusal is not None:
             return run()
         arguments = self.references(call.arguments)
@@ -358,6 +360,16 @@ def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs:
     if not isinstance(recorder, Recorder):
         return run(*args, **kwargs)
     return recorder.see(function, way, name, run, args, kwargs)
+
+
+def _picks_by_mask(call: Call) -> bool:
+    """Whether an operator is given boolean tensors as indices."""
+    for param, value in zip(call.op.params, call.arguments, strict=True):
+        if param.kind == "indices" and any(
+            each is not None and each._array.dtype.kind in "bu" for each in value
+        ):
+            return True
+    return False
 
 
 def _outliving(tensor: Tensor, value: Value) -> Tensor | None:
