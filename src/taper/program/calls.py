@@ -58,6 +58,10 @@ WRITERS = (
 ).split()
 
 
+# Methods that let a tensor look at its memory in another way.
+TURNERS = "transpose_ swapaxes_ swapdims_ t_ squeeze_ unsqueeze_".split()
+
+
 def unwrapped(result: Any) -> Any:
     """The arrays of what an operator returned."""
     if isinstance(result, Tensor):
@@ -168,7 +172,7 @@ def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
 def special_functions() -> dict[Any, tuple[str, str]]:
     """The functions beside the table that a recording must see: (way, name) by function.
 
-    The ways are "read", "make", "draw" (makes a tensor with random numbers), "write", "fill" (an
+    The ways are "read", "turn", "make", "draw" (makes a tensor with random numbers), "write", "fill" (an
     array, with random numbers), "follow" and "effect" (is called again as it was).
     """
     found: dict[Any, tuple[str, str]] = {}
@@ -178,6 +182,7 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         ("make", MAKERS),
         ("draw", DRAWERS),
         ("write", WRITERS),
+        ("turn", TURNERS),
     ):
         for name in names:
             for function in (named.get(name), methods.get(name), getattr(Tensor, name, None)):

@@ -282,6 +282,17 @@ class Recorder:
             self.emit("write", name, call, arguments, [value], writes=(value,))
         return result
 
+    def _see_turn(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        arguments = self.references((args, kwargs))
+        with self.suspended():
+            result = run(*args, **kwargs)
+        if self.refusal is None:
+            if arguments[0][0].memory.origin != "made":
+                self.give_up(f"{name} changes a tensor from before the call")
+            outputs = [self.made(result._array)]
+            self.emit("op", name, calls.maker_call(function), arguments, outputs)
+        return result
+
     def _see_fill(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
         result = run(*args, **kwargs)
         if self.find(args[0]) is None:
