@@ -159,7 +159,9 @@ def learn(
     if refusal is None:
         _describe(entry, recorder, result, tensors)
         refusal = entry.refusal = recorder.refusal
-    if refusal is None:
+    if refusal is not None:  # whatever is around it: a function with effects has them again
+        entry.guards = Guards(rest, tensors, state, None, None)
+    else:
         entry.program = recorder.program
         entry.guards.prepare(args, kwargs)
         entry.function = function
