@@ -80,6 +80,7 @@ static PyMethodDef methods[] = {
     ROW(make_program),
     ROW(run_program),
     ROW_OF_ONE(failed_step),
+    ROW(update_parameters),
     {NULL, NULL, 0, NULL},
 };
 

@@ -117,5 +117,6 @@ SEVERAL(copy_across);
 SEVERAL(make_program);
 SEVERAL(run_program);
 ONE(failed_step);
+SEVERAL(update_parameters);
 
 #endif
