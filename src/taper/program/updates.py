@@ -13,6 +13,7 @@ from typing import Any
 from taper.arrays.native import native
 from taper.autograd.meta import VersionCounter
 from taper.optim import optimizer as hooks
+from taper.optim.adam import AdamNumbers
 from taper.optim.programs import program_of
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import computed_in
@@ -85,7 +86,9 @@ class _Group:
         if self.scalars:
             state = self.states[0]
             before = tuple([state[name]._array.item() for name in self.scalars])
-        if self.scalars or self.numbers is None:
+        if isinstance(self.numbers, AdamNumbers):
+            self.numbers.advance(options, before)
+        elif self.scalars or self.numbers is None:
             numbers = type(optimizer)._numbers(options, before, computed_in(self.dtype))
             self.program = program_of(type(optimizer)._rule, numbers, 2 + len(self.names))
             self.numbers = numbers
