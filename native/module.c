@@ -79,6 +79,7 @@ static PyMethodDef methods[] = {
     ROW(copy_across),
     ROW(make_program),
     ROW(run_program),
+    ROW(guards_hold),
     ROW_OF_ONE(failed_step),
     ROW(update_parameters),
     {NULL, NULL, 0, NULL},

@@ -116,6 +116,7 @@ SEVERAL(scatter_along);
 SEVERAL(copy_across);
 SEVERAL(make_program);
 SEVERAL(run_program);
+SEVERAL(guards_hold);
 ONE(failed_step);
 SEVERAL(update_parameters);
 

@@ -19,6 +19,7 @@ from taper.program.guards import agree, is_ordinary, kind_of, modes_of, taken_ap
 from taper.program.learning import Entry, learn
 from taper.program.lowering import build
 from taper.program.watching import Watcher
+from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
 __all__ = ["capture", "Captured", "CaptureError"]
@@ -74,7 +75,6 @@ class Captured:
         self.exact, self.strict, self.limit = exact, strict, limit
         self._entries: list[Entry] = []
         self._pending: list[_Pending] = []
-        self._replays: dict[int, int] = {}
         self._lock = threading.RLock()
         self._warned = False
         functools.update_wrapper(self, function, updated=())
@@ -84,13 +84,18 @@ class Captured:
         state = local.state
         if not is_ordinary(state) or anomaly_mode.enabled or sys.gettrace() is not None:
             return self.eager(*args, **kwargs)
+        if not kwargs:
+            for entry in self._entries:
+                if entry.guards.hold_at_once(args, state):
+                    entry.replays += 1
+                    return entry.replay([each for each in args if isinstance(each, Tensor)])
         tensors: list[Any] = []
         rest = taken_apart((args, kwargs), tensors)
         for entry in self._entries:
             if entry.guards.hold(rest, tensors, state):
                 if entry.refusal is not None:
                     return self.eager(*args, **kwargs)
-                self._replays[id(entry)] = self._replays.get(id(entry), 0) + 1
+                entry.replays += 1
                 return entry.replay(tensors)
         if sys.getprofile() is not None:
             return self.eager(*args, **kwargs)
@@ -168,7 +173,7 @@ class Captured:
     def _explained(self, entry: Entry) -> str:
         if entry.refusal is not None:
             return f"runs eagerly: {_reason(entry.refusal)}"
-        program, count = entry.program, self._replays.get(id(entry), 0)
+        program, count = entry.program, entry.replays
         kept = entry.runner.instructions
         times = "1 time" if count == 1 else f"{count} times"
         head = f"{len(kept)} instructions, replayed {times}"

@@ -16,7 +16,7 @@ from taper.autograd.accumulate import _accumulate
 from taper.autograd.meta import AutogradMeta
 from taper.autograd.views import bump_version, version_counter
 from taper.nn.utils import clip_grad
-from taper.opdef import Op, composites, methods
+from taper.opdef import Op, methods, named_composites
 from taper.opdef.writes import check_destination, compute
 from taper.optim.lr_scheduler.base import LRScheduler
 from taper.ops.index import getitem
@@ -38,7 +38,7 @@ DRAWING_OPERATORS = frozenset("bernoulli rrelu_with_noise binomial poisson _samp
 READERS = (
     "item tolist numpy is_nonzero equal allclose __bool__ __float__ __int__ __index__ __complex__ "
     "__array__ __contains__ __repr__ __format__ __str__ data_ptr storage untyped_storage "
-    "repeat_interleave __dlpack__ bincount nonzero_static one_hot requires_grad_ register_hook "
+    "repeat_interleave __dlpack__ bincount nonzero_static requires_grad_ register_hook "
     "retain_grad register_post_accumulate_grad_hook set_ resize_ resize_as_ swap_tensors "
     "share_memory_ map_ map2_ apply_ detach_"
 ).split()
@@ -48,7 +48,7 @@ MAKERS = (
     "zeros ones empty full arange range linspace logspace eye tensor as_tensor scalar_tensor "
     "zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full new_tensor "
     "empty_strided tril_indices triu_indices hann_window hamming_window blackman_window "
-    "bartlett_window kaiser_window"
+    "bartlett_window kaiser_window one_hot"
 ).split()
 DRAWERS = (
     "rand randn randint randperm rand_like randn_like randint_like normal multinomial poisson"
@@ -56,6 +56,10 @@ DRAWERS = (
 WRITERS = (
     "normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_"
 ).split()
+
+
+# Methods that let a tensor look at its memory in another way.
+TURNERS = "transpose_ swapaxes_ swapdims_ t_ squeeze_ unsqueeze_".split()
 
 
 def unwrapped(result: Any) -> Any:
@@ -168,18 +172,20 @@ def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
 def special_functions() -> dict[Any, tuple[str, str]]:
     """The functions beside the table that a recording must see: (way, name) by function.
 
-    The ways are "read", "make", "draw" (makes a tensor with random numbers), "write", "fill" (an
+    The ways are "read", "turn", "make", "draw" (makes a tensor with random numbers), "write", "fill" (an
     array, with random numbers), "follow" and "effect" (is called again as it was).
     """
     found: dict[Any, tuple[str, str]] = {}
+    named = dict(named_composites)
     for way, names in (
         ("read", READERS),
         ("make", MAKERS),
         ("draw", DRAWERS),
         ("write", WRITERS),
+        ("turn", TURNERS),
     ):
         for name in names:
-            for function in (composites.get(name), methods.get(name), getattr(Tensor, name, None)):
+            for function in (named.get(name), methods.get(name), getattr(Tensor, name, None)):
                 if hasattr(function, "__code__") and not hasattr(function, "op"):
                     found[function] = (way, name)
     for function in (discrete.dropout_mask_, discrete.bernoulli_):

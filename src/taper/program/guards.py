@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from taper import dtypes
+from taper.arrays.native import native
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, State
 from taper.nn.modules import calls
@@ -88,13 +91,14 @@ def _has_hooks(meta: Any) -> bool:
 
 def modes_of(state: State) -> tuple[Any, ...]:
     """What a program assumes of the thread and of the library's settings."""
-    return (state.mode, state.autocast, dtypes.default.float, *settings_in_force())
+    return (state.mode, state.autocast, dtypes.default.float, settings.fills_memory)
 
 
-def settings_in_force() -> tuple[Any, ...]:
-    return tuple(
-        [value for value in vars(settings).values() if isinstance(value, bool | int | str)]
-    )
+def _expected(tensor: Tensor) -> tuple[Any, ...]:
+    """A tensor as `native.guards_hold` knows it: an array of its kind without its memory."""
+    array = tensor._array
+    like = np.lib.stride_tricks.as_strided(np.empty(1, array.dtype), array.shape, array.strides)
+    return type(tensor), like, tensor._requires_grad
 
 
 class Guards:
@@ -112,10 +116,37 @@ class Guards:
         self.kinds = [kind_of(each) for each in tensors]
         self.modes = modes_of(state)
         self.surroundings = surroundings
+        self.fast: tuple[Any, ...] | None = None
         self.externals = [
             (each.tensor, each.tensor._array, each.tensor._requires_grad, kind_of(each.tensor))
             for each in (program.externals if program is not None else ())
         ]
+
+    def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Let calls with such arguments be recognised in C, by identity: 0.5 us and not 10."""
+        plain = all(not isinstance(each, tuple | list | dict) for each in args)
+        around = self.surroundings
+        if native is None or kwargs or not plain or around is None:
+            return
+        expected = [_expected(each) if isinstance(each, Tensor) else each for each in args]
+        externals = [part for tensor, *kind, _ in self.externals for part in (tensor, *kind)]
+        sequences = [each for each in around.sequences if not isinstance(each[0], tuple)]
+        self.fast = (
+            tuple(expected),
+            INFERENCE_COUNTER,
+            tuple(externals),
+            tuple([part for each in around.entries for part in each]),
+            tuple([part for each in around.cells for part in each]),
+            tuple([part for each in sequences for part in each]),
+        )
+
+    def hold_at_once(self, args: tuple[Any, ...], state: State) -> bool:
+        """Whether all is the same by identity; False where `hold` must look."""
+        return (
+            self.fast is not None
+            and modes_of(state) == self.modes
+            and native.guards_hold(args, *self.fast)
+        )
 
     def hold(self, rest: Any, tensors: Sequence[Tensor], state: State) -> bool:
         """Whether the program is what a call with these arguments would do."""

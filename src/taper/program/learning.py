@@ -46,6 +46,7 @@ class Entry:
         self.backward: BackwardProgram | None = None
         self.saved = 0  # how many results of the program are kept for the backward
         self.place: Place = (None, 0)
+        self.replays = 0
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
@@ -121,6 +122,7 @@ def learn(
         refusal = entry.refusal = recorder.refusal
     if refusal is None:
         entry.program = recorder.program
+        entry.guards.prepare(args, kwargs)
         entry.runner = build(entry.program)
     return plain_results(result), entry, watcher.codes
 

@@ -123,7 +123,8 @@ def _evaluate(
 
 def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> Any:
     """Call a formula, and write it down."""
-    result = formula.function(*arguments)
+    with recorder.suspended():
+        result = formula.function(*arguments)
     if recorder.refusal is None:
         for each in arguments:
             if isinstance(each, np.ndarray) and recorder.find(each) is None and not each.any():
@@ -176,7 +177,8 @@ def _arrive(
     ):
         recorder.give_up("a leaf has hooks, or is a view")
     argument = None if grad is None or recorder.refusal else recorder.references(grad)
-    engine.evaluate(node, grads, task)
+    with recorder.suspended():
+        engine.evaluate(node, grads, task)
     if grad is not None and recorder.refusal is None and leaf._requires_grad:
         outputs: list[Value | None] = [recorder.made(meta.grad._array)]
         run = calls.leaf_call(leaf)

@@ -174,6 +174,8 @@ class Recorder:
                 self.give_up(f"the shape of what {call.name} returns depends on data")
             elif call.kind == "out":
                 self.give_up(f"{call.name}(out=...) is used")
+            elif call.kind == "plain" and _picks_by_mask(call):
+                self.give_up("the shape of what a mask selects depends on data")
         if self.refusal is not None:
             return run()
         arguments = self.references(call.arguments)
@@ -254,6 +256,8 @@ class Recorder:
         self, function: Any, name: str, run: Any, args: Any, kwargs: Any, pure: bool = True
     ) -> Any:
         arguments = self.references((args, kwargs))
+        if name == "one_hot" and (args[1] if len(args) > 1 else kwargs.get("num_classes", -1)) < 0:
+            self.give_up("one_hot without num_classes looks at the data")
         with self.suspended():
             result = run(*args, **kwargs)
         if kwargs.get("out") is not None or not isinstance(result, Tensor):
@@ -276,6 +280,17 @@ class Recorder:
             value = arguments[0][0]
             call = calls.writer_call(function, _outliving(args[0], value), self.place())
             self.emit("write", name, call, arguments, [value], writes=(value,))
+        return result
+
+    def _see_turn(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        arguments = self.references((args, kwargs))
+        with self.suspended():
+            result = run(*args, **kwargs)
+        if self.refusal is None:
+            if arguments[0][0].memory.origin != "made":
+                self.give_up(f"{name} changes a tensor from before the call")
+            outputs = [self.made(result._array)]
+            self.emit("op", name, calls.maker_call(function), arguments, outputs)
         return result
 
     def _see_fill(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
@@ -334,7 +349,7 @@ class Recorder:
     def suspended(self) -> Iterator[None]:
         """See nothing during the block."""
         state = local.state
-        seen = any(each is self for each in state.interceptors)
+        seen, before = any(each is self for each in state.interceptors), state.recorder
         if seen:
             interception.pop(self)
         state.recorder = None
@@ -345,7 +360,7 @@ class Recorder:
         finally:
             if seen:
                 interception.push(self)
-            state.recorder = self
+            state.recorder = before
             if self.watcher is not None:
                 self.watcher.paused = False
 
@@ -356,6 +371,16 @@ def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs:
     if not isinstance(recorder, Recorder):
         return run(*args, **kwargs)
     return recorder.see(function, way, name, run, args, kwargs)
+
+
+def _picks_by_mask(call: Call) -> bool:
+    """Whether an operator is given boolean tensors as indices."""
+    for param, value in zip(call.op.params, call.arguments, strict=True):
+        if param.kind == "indices" and any(
+            each is not None and each._array.dtype.kind in "bu" for each in value
+        ):
+            return True
+    return False
 
 
 def _outliving(tensor: Tensor, value: Value) -> Tensor | None:

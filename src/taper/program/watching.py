@@ -64,13 +64,18 @@ class Watcher:
     def _see(self, frame: types.FrameType, event: str, argument: Any) -> None:
         if event == "call":
             code = frame.f_code
-            if code not in self.codes and not is_internal(code.co_filename):
+            if code in self.codes or is_internal(code.co_filename) or _in_library(code):
+                return
+            module = str(frame.f_globals.get("__name__"))
+            if not module.startswith(("taper.", "namedtuple_", "_distutils_hack")):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and self.effect is None and not self.paused:
-            code = frame.f_code
-            if is_internal(code.co_filename):
+            caller: Any = frame  # who has called Python's own code, if it is that
+            while caller is not None and _in_library(caller.f_code):
+                caller = caller.f_back
+            if caller is None or is_internal(caller.f_code.co_filename):
                 return
-            looked = self.reads and argument.__name__ not in _BLIND and not _in_library(code)
+            looked = self.reads and argument.__name__ not in _BLIND and caller is frame
             if looked or not _is_pure(argument, frame):
                 name = getattr(argument, "__qualname__", repr(argument))
                 self.effect = f"{name}() is called", (frame.f_code, frame.f_lasti)
