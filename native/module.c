@@ -81,6 +81,7 @@ static PyMethodDef methods[] = {
     ROW(run_program),
     ROW(guards_hold),
     ROW_OF_ONE(failed_step),
+    ROW(update_parameters),
     {NULL, NULL, 0, NULL},
 };
 

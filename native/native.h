@@ -118,5 +118,6 @@ SEVERAL(make_program);
 SEVERAL(run_program);
 SEVERAL(guards_hold);
 ONE(failed_step);
+SEVERAL(update_parameters);
 
 #endif

@@ -8,6 +8,9 @@
  * Twin: `program/executor.py`, which calls the instructions of the program one by one.
  */
 
+#include <stdlib.h>
+#include <time.h>
+
 #include "program_steps.h"
 #include "slots.h"
 
@@ -266,19 +269,32 @@ static PyObject *results_of(const Program *program) {
 
 static Program *program_of(PyObject *value) { return PyCapsule_GetPointer(value, NAME); }
 
-/* run_program(program, inputs): the results as a list; None, with nothing done, if an array is not what
- * was planned for, or if the program is running already. */
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* run_program(program, inputs, times): the results as a list; None, with nothing done, if an array is not
+ * what was planned for, or if the program is running already.  `times`, if given, is an array of doubles to
+ * which the seconds of each step are added. */
 PyObject *taper_run_program(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 2 || !PyList_CheckExact(args[1])) return PyErr_Format(PyExc_TypeError, "run_program(program, inputs)");
+    if (count < 2 || count > 3 || !PyList_CheckExact(args[1]))
+        return PyErr_Format(PyExc_TypeError, "run_program(program, inputs, times)");
     Program *program = program_of(args[0]);
     if (program == NULL) return NULL;
+    PyArrayObject *times = count == 3 ? plain_array(args[2], NPY_DOUBLE) : NULL;
+    if (count == 3 && (times == NULL || PyArray_SIZE(times) != program->steps || !PyArray_ISWRITEABLE(times)))
+        return PyErr_Format(PyExc_TypeError, "run_program: times has a double for each step");
     if (program->running || !bind(program, args[1])) Py_RETURN_NONE;
     program->running = 1;
     Py_INCREF(args[0]);
     int done = 0;
     for (int nr = 0; nr < program->steps && done == 0; nr++) {
         const Step *step = &program->step_list[nr];
+        const double start = times == NULL ? 0 : seconds();
         done = run_step(program, step);
+        if (times != NULL) ((double *)PyArray_DATA(times))[nr] += seconds() - start;
         if (done == 0 && step->kind < CALL && PyErr_CheckSignals() < 0) done = -1;
         if (done < 0) program->failed = nr;
     }

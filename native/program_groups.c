@@ -9,7 +9,7 @@
 
 #include "program.h"
 
-#define MOST_REGISTERS 64
+#define MOST_REGISTERS 128
 
 typedef struct {
     const Group *group;

@@ -94,10 +94,26 @@
 
 ARITHMETIC(float, float, sqrtf, fabsf)
 ARITHMETIC(double, double, sqrt, fabs)
-ONE_OPERAND(exp_of_floats, float, float, exp_float)
+INLINE float logistic_quickly(float x) { return 1.0f / (1.0f + exp_quickly(-x)); }
+
+/* As `tanh_float`, with the quick exp: that near 1 rounds to the same. */
+INLINE float tanh_quickly(float x) {
+    const float size = fabsf(x), z = x * x;
+    float p = 0.00226950162f;
+    p = p * z - 0.00832318698f;
+    p = p * z + 0.0217625029f;
+    p = p * z - 0.0539584616f;
+    p = p * z + 0.133333001f;
+    p = p * z - 0.333333331f;
+    const float small = x + x * z * p;
+    const float large = 1.0f - 2.0f / (exp_quickly(size + size) + 1.0f);
+    return size < 0.63f ? small : copysignf(large, x);
+}
+
+ONE_OPERAND(exp_of_floats, float, float, exp_quickly)
 ONE_OPERAND(log_of_floats, float, float, log_float)
-ONE_OPERAND(tanh_of_floats, float, float, tanh_float)
-ONE_OPERAND(logistic_of_floats, float, float, logistic_float)
+ONE_OPERAND(tanh_of_floats, float, float, tanh_quickly)
+ONE_OPERAND(logistic_of_floats, float, float, logistic_quickly)
 ONE_OPERAND(copy_bool, npy_bool, npy_bool, SAME)
 ONE_OPERAND(copy_long, npy_int64, npy_int64, SAME)
 ONE_OPERAND(copy_int, npy_int32, npy_int32, SAME)

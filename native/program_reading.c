@@ -6,7 +6,7 @@
 #include "program_steps.h"
 #include "slots.h"
 
-#define MOST_REGISTERS 64
+#define MOST_REGISTERS 128
 
 static int unsound(const char *what) {
     if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "not a program: %s", what);

@@ -13,7 +13,7 @@ from typing import Any
 
 from taper.program.graph import LONGEST_ROW, Graph, Node, is_row_major, lengths_around
 
-MOST_MEMBERS = 40  # nodes and operands of a group: the executor has 64 registers
+MOST_MEMBERS = 100  # nodes and operands of a group: the executor has 128 registers
 
 
 class Step:

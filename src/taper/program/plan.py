@@ -6,15 +6,18 @@ live at different times share places in one arena; what leaves the program has m
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from taper.opdef import FLOAT, Op
 from taper.program.blocks import group_of
 from taper.program.form import Instruction, Value, filled, values_in
 from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
 from taper.program.tracing import Tracer
+from taper.program.updates import update_call
 from taper.tensor import Tensor
 
 ARENA, FIXED, INPUT, TENSOR, FRESH, CALLED = range(6)
@@ -61,20 +64,18 @@ class Plan:
         self._drop()
         self.arena = self._lay_out()
 
-    def _escaping(self, results: list[Node]) -> set[int]:
-        """Nodes, and values whose memory, somebody sees after the run."""
-        found = {each.root.number for each in results}
+    def _escaping(self, results: list[Node]) -> dict[int, Node]:
+        """The nodes whose memory somebody sees after the run, with the form that it is seen in."""
+        seen = list(results)
         for step in self.fusion.order:
             for node in step.nodes:
                 if node.kind == "call" and node.detail.kind == "accumulate":
-                    found.add(node.inputs[0].root.number)
-        return found | {
-            -1 - node.detail.number
-            for step in self.fusion.order
-            for each in [*step.nodes]
-            for node in [root.root for root in each.inputs]
-            if node.kind == "memory" and node.number in found
-        }
+                    seen.append(node.inputs[0])
+        found: dict[int, Node] = {}
+        for node in seen:
+            is_whole = node.size == node.root.size and not node.offset
+            found.setdefault(node.root.number, node if is_whole else node.root)
+        return found
 
     def _kept(self, results: list[Node]) -> set[int]:
         """The nodes that are needed in memory: somebody else than their own step reads them."""
@@ -125,7 +126,7 @@ class Plan:
         if node.kind == "result":
             slot = self._slot(CALLED, node)
         elif node.number in self.escaping:
-            slot = self._renewed(node)
+            slot = self._renewed(self.escaping[node.number])
         else:
             slot = self._slot(ARENA, node, node.size * node.dtype.itemsize)
         self._of_nodes[node.number] = slot
@@ -250,11 +251,42 @@ class Plan:
         return size
 
 
+_PLAIN = frozenset("?lfd")  # the dtypes, by `char`, that no operator converts
+
+
+def _kernel(instruction: Instruction) -> Any:
+    """The function of an instruction; an operator's kernel where no operand is converted."""
+    op, arguments = instruction.of, instruction.arguments
+    if instruction.kind != "op" or not isinstance(op, Op):
+        return instruction.run
+    found = {each.dtype for each in instruction.operands()}
+    if op.promote is not None and (len(found) != 1 or "operand" in _kinds_of_plain(op, arguments)):
+        return instruction.run
+    if any(each.char not in _PLAIN for each in found):
+        return instruction.run
+    if op.promote == FLOAT and any(each.kind != "f" for each in found):
+        return instruction.run
+    forward = op.forward
+    return functools.partial(_called, op, forward) if op.keyword_names else forward
+
+
+def _called(op: Op, forward: Any, *arguments: Any) -> Any:
+    return op.call(forward, arguments)
+
+
+def _kinds_of_plain(op: Op, arguments: tuple[Any, ...]) -> set[str]:
+    """The kinds of the parameters that are given no tensor."""
+    pairs = zip(op.params, arguments, strict=False)
+    return {param.kind for param, each in pairs if not isinstance(each, Value)}
+
+
 def _flat(instruction: Instruction, handles: dict[int, Any]) -> tuple[Any, list[Any]]:
     """A function of arrays and plain values side by side, and what it is called with."""
     arguments = instruction.arguments
+    if instruction.kind == "python":
+        return update_call(instruction.of, instruction.run, instruction.name, instruction.place), []
     if all(isinstance(each, Value) or not any(values_in(each)) for each in arguments):
-        return instruction.run, [
+        return _kernel(instruction), [
             (handles[id(each)],) if isinstance(each, Value) else (None, each) for each in arguments
         ]
     operands = list(dict.fromkeys(instruction.operands()))

@@ -97,7 +97,7 @@ class Symbol(NDArrayOperatorsMixin):
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __bool__(self) -> bool:
+    def __bool__(self, *_: Any) -> bool:
         raise Untraceable("a decision that depends on values")
 
     __float__ = __int__ = __index__ = __iter__ = __setitem__ = __array__ = view = __bool__  # type: ignore[assignment]
@@ -152,7 +152,7 @@ class Symbol(NDArrayOperatorsMixin):
         parts = index if isinstance(index, tuple) else (index,)
         if not all(each is None or each is ... or isinstance(each, int | slice) for each in parts):
             raise Untraceable("an index by an array")
-        return self._rearranged(lambda array: array[(*parts, ...)])
+        return self._rearranged(lambda array: array[parts if ... in parts else (*parts, ...)])
 
     # --- what is computed ------------------------------------------------------------------------
 

@@ -28,8 +28,8 @@ class Tracer:
         self.reasons: dict[int, str] = {}  # of instructions that stay calls, by position
         self.given = {each.number: nr for nr, each in enumerate(program.inputs)}
         self.found = {each.number for each in program.externals}
-        self.pinned = self._pinned()
         self.uses = self._uses()
+        self.pinned = self._pinned()
         for position, instruction in enumerate(program.instructions):
             self.graph.origin = position
             self._add(position, instruction)
@@ -37,22 +37,24 @@ class Tracer:
         self.results = [self.array_node(each) for each in program.results]
 
     def _pinned(self) -> set[int]:
-        """The memory that is written, or becomes somebody's gradient."""
+        """The memory that is written, or that is read beside being somebody's gradient."""
         found = set()
         for instruction in self.program.instructions:
-            written = [*instruction.writes]
+            found.update([each.memory.number for each in instruction.writes])
             if instruction.kind == "accumulate":
-                written += instruction.operands()
-            found.update([each.memory.number for each in written])
+                for each in instruction.operands():
+                    if self.uses[each.memory.number] > 1:
+                        found.add(each.memory.number)
         return found
 
     def _uses(self) -> dict[int, int]:
-        """How often memory is read by instructions and results."""
-        uses: dict[int, int] = {}
+        """How often memory is read by instructions, views aside, and results."""
+        read = list(self.program.results)
         for instruction in self.program.instructions:
-            for each in instruction.operands():
-                uses[each.memory.number] = uses.get(each.memory.number, 0) + 1
-        for each in self.program.results:
+            if not instruction.pure or not self._is_view(instruction):
+                read += instruction.operands()
+        uses: dict[int, int] = {}
+        for each in read:
             uses[each.memory.number] = uses.get(each.memory.number, 0) + 1
         return uses
 
@@ -164,7 +166,9 @@ class Tracer:
     def _is_plain_arrival(self, instruction: Instruction) -> bool:
         """Whether nobody looks at the array of the leaf's gradient but through the argument."""
         return all(
-            each is None or each in instruction.arguments or not self.uses.get(each.memory.number)
+            each is None
+            or not self.uses.get(each.memory.number)
+            or any(each.memory is given.memory for given in instruction.operands())
             for each in instruction.outputs
         )
 
@@ -230,12 +234,12 @@ class Tracer:
                 self._written(node.detail, call)
 
     def _arrive(self, instruction: Instruction) -> None:
-        """The gradient of a leaf arrives: it takes the array, if nobody else needs that."""
+        """The gradient of a leaf arrives: it takes the array, or a copy where eager mode copied."""
         (value,) = instruction.operands()
         node = self.array_node(value)
-        if self.uses[value.memory.number] > 1:
-            node = self.graph.copy(node)
-            node.strides = value.strides
+        taken = any(each and each.memory is value.memory for each in instruction.outputs)
+        if not taken and self.uses[value.memory.number] > 1:
+            node = self._laid_out(node, value)
         call = self.graph.add("call", [value], (node,), (), np.dtype(bool), detail=instruction)
         self._overwrite({each.memory.number for each in instruction.writes}, call)
 
