@@ -13,6 +13,7 @@ import numpy as np
 
 from taper.autograd.engine import GraphTask
 from taper.autograd.grad_mode import enable_grad
+from taper.autograd.provenance import describe
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import gradient_edge
 from taper.program import passes
@@ -54,7 +55,13 @@ class Entry:
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
-        arrays = self.runner.run([each._array for each in tensors])
+        try:
+            arrays = self.runner.run([each._array for each in tensors])
+        except Exception as error:
+            instruction = self.runner.failed()
+            if instruction is not None:
+                error.add_note(f"{instruction.name}, replayed: {describe(instruction.place)}")
+            raise
         return self.rebuilt(arrays, tensors)
 
     def again_with(self, tensors: Sequence[Tensor]) -> Callable[[], list[Tensor]] | None:

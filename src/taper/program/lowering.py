@@ -16,7 +16,7 @@ from taper.arrays.native import native
 from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.state import NO_GRAD, local
 from taper.program.executor import PlainRunner
-from taper.program.form import Program
+from taper.program.form import Instruction, Program
 from taper.program.fusion import Fusion, members
 from taper.program.plan import Plan
 from taper.program.tracing import Tracer
@@ -62,6 +62,16 @@ class Runner(PlainRunner):
             if results is not None:
                 return results
         return super().run(inputs)
+
+    def failed(self) -> Instruction | None:
+        """The instruction that raised, if it is known."""
+        if self.handle is None:
+            return super().failed()
+        step = native.failed_step(self.handle)
+        if not 0 <= step < len(self.fusion.order):
+            return None
+        found = list(members(self.fusion.order[step]))
+        return self.program.instructions[found[0]] if found else None
 
     def describe(self) -> list[dict[str, Any]]:
         """Return a row for each instruction: its step, what it needs, or why it is a call."""
