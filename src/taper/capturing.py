@@ -69,9 +69,7 @@ class Captured:
     2 instructions, replayed 1 time
     """
 
-    def __init__(
-        self, function: Callable[..., Any], exact: bool, strict: bool, limit: int
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], exact: bool, strict: bool, limit: int) -> None:
         self.eager = function
         self.exact, self.strict, self.limit = exact, strict, limit
         self._entries: list[Entry] = []
@@ -185,7 +183,9 @@ class Captured:
         times = "1 time" if count == 1 else f"{count} times"
         head = f"{len(kept)} instructions, replayed {times}"
         lines = [_instruction_text(each) for each in kept]
-        total = sum(each.nbytes for each in program.values if each.origin == "made" and not each.base)
+        total = sum(
+            each.nbytes for each in program.values if each.origin == "made" and not each.base
+        )
         return "\n".join([head, *lines, f"{total} bytes of results in between"])
 
     def profile(self, *args: Any, **kwargs: Any) -> str:
