@@ -18,9 +18,9 @@ from taper.autograd.views import bump_version, version_counter
 from taper.nn.utils import clip_grad
 from taper.opdef import Op, methods, named_composites
 from taper.opdef.writes import check_destination, compute
-from taper.optim.lr_scheduler.base import LRScheduler
 from taper.ops.index import getitem
 from taper.ops.norm import batch
+from taper.optim.lr_scheduler.base import LRScheduler
 from taper.program.form import Place
 from taper.sampling import discrete
 from taper.tensor import Tensor, wrap
@@ -209,5 +209,3 @@ def _subclasses(kind: Any) -> list[Any]:
     for each in found:
         found.extend(each.__subclasses__())
     return found
-
-

@@ -118,8 +118,8 @@ class Fusion:
         step.operands.update([each.number for each in (*node.inputs, node)])
         step.after |= needed
         gained = 0
-        for each in needed:
-            gained |= self.steps[each].ancestors | 1 << each
+        for number in needed:
+            gained |= self.steps[number].ancestors | 1 << number
         if gained & ~step.ancestors:
             mask = 1 << step.number
             for other in self.steps:

@@ -21,7 +21,6 @@ from taper.program.watching import Surroundings, same
 from taper.settings import settings
 from taper.tensor import Tensor
 
-
 _GLOBAL_HOOKS = (
     calls.global_forward_pre_hooks,
     calls.global_forward_hooks,

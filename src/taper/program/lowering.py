@@ -34,7 +34,7 @@ class Runner(PlainRunner):
             return
         try:
             self._lower(exact)
-        except Exception as error:  # noqa: BLE001 - a program that cannot be lowered runs in Python
+        except Exception as error:
             self.reason = f"{type(error).__name__}: {error}"
 
     def _lower(self, exact: bool) -> None:

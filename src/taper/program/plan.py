@@ -28,7 +28,9 @@ _ALIGNED = 64
 class Slot:
     """Memory of a program."""
 
-    def __init__(self, number: int, kind: int, like: Any, bytes_: int = 0, source: Any = None) -> None:
+    def __init__(
+        self, number: int, kind: int, like: Any, bytes_: int = 0, source: Any = None
+    ) -> None:
         self.number, self.kind, self.source = number, kind, source
         self.shape, self.strides, self.dtype = like.shape, like.strides, like.dtype
         self.bytes = bytes_
@@ -191,7 +193,9 @@ class Plan:
             for given, place in zip(node.what, handles, strict=True):
                 if given.memory is each.memory:
                     self.slots[place[0]].written = True
-        function, arguments = _flat(instruction, dict(zip(map(id, node.what), handles, strict=True)))
+        function, arguments = _flat(
+            instruction, dict(zip(map(id, node.what), handles, strict=True))
+        )
         outputs = self._outputs(node, instruction)
         return CALL, (function, arguments, outputs)
 

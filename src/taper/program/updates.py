@@ -26,7 +26,9 @@ _ODD = ("differentiable", "foreach", "fused", "capturable")
 class Update:
     """Stand for `optimizer.step()`: called without arguments."""
 
-    def __init__(self, optimizer: RuleOptimizer, otherwise: Callable[[], Any], place: Place) -> None:
+    def __init__(
+        self, optimizer: RuleOptimizer, otherwise: Callable[[], Any], place: Place
+    ) -> None:
         self.optimizer, self.otherwise, self.place = optimizer, otherwise, place
         self.groups: list[_Group] | None = None
 
@@ -63,13 +65,13 @@ class _Group:
         self.names = tuple(optimizer._arrays(options))
         self.scalars = type(optimizer)._scalars
         self.state = optimizer.state
-        self.states = tuple([self.state.get(each) for each in self.params])
+        self.states: tuple[Any, ...] = tuple([self.state.get(each) for each in self.params])
         self.numbers: Any = None
         self.program: Any = None
         self.is_usual = bool(self.params) and len(self.names) <= 6
         dtypes = {each._array.dtype for each in self.params}
         self.is_usual &= len(dtypes) == 1 and all(each._change is None for each in self.params)
-        self.dtype = next(iter(dtypes), None)
+        self.dtype: Any = next(iter(dtypes), None)
 
     def update(self, place: Place) -> bool:
         """Run the rule; False, with nothing done, if the optimizer itself has to."""
@@ -121,7 +123,11 @@ class _Group:
 
 def update_call(owner: Any, run: Callable[[], Any], name: str, place: Place) -> Callable[[], Any]:
     """Return what runs a step of an optimizer: the native way where there is one."""
-    if native is None or not isinstance(owner, RuleOptimizer) or not name.startswith("Optimizer.step#"):
+    if (
+        native is None
+        or not isinstance(owner, RuleOptimizer)
+        or not name.startswith("Optimizer.step#")
+    ):
         return run
     if type(owner).step is not RuleOptimizer.step:
         return run
