@@ -8,6 +8,7 @@ Owns: which of the two ways a program runs, and the description of it.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,16 @@ import numpy as np
 from taper.arrays.native import native
 from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.state import NO_GRAD, local
+from taper.program.compiling import COMPILE_AFTER, address_of, request
 from taper.program.executor import PlainRunner
 from taper.program.form import Program
 from taper.program.fusion import Fusion, members
-from taper.program.plan import Plan
+from taper.program.plan import GROUP, Plan
+from taper.program.text import group_text
 from taper.program.tracing import Tracer
+
+# Operations on elements from which a group runs long enough to be compiled.
+_WORTH_COMPILING = 20000
 
 
 class Runner(PlainRunner):
@@ -28,6 +34,7 @@ class Runner(PlainRunner):
     def __init__(self, program: Program, exact: bool = False) -> None:
         super().__init__(program)
         self.handle: Any = None
+        self.runs = 0
         self.reason = ""  # why the native executor does not run it
         if native is None:
             self.reason = "there is no native module"
@@ -60,8 +67,19 @@ class Runner(PlainRunner):
             finally:
                 state.mode, state.cut = mode, cut
             if results is not None:
+                self.runs += 1
+                if self.runs == COMPILE_AFTER:
+                    self._compile()
                 return results
         return super().run(inputs)
+
+    def _compile(self) -> None:
+        """Let the large groups be compiled in the background; they are used when they are there."""
+        for nr, (kind, step) in enumerate(self.plan.steps):
+            if kind == GROUP and step[0] * len(step[5]) >= _WORTH_COMPILING:
+                text = group_text(step)
+                if text is not None:
+                    request(text, functools.partial(_use, self.handle, nr))
 
     def describe(self) -> list[dict[str, Any]]:
         """Return a row for each instruction: its step, what it needs, or why it is a call."""
@@ -84,6 +102,10 @@ class Runner(PlainRunner):
                 }
             )
         return rows
+
+
+def _use(handle: Any, nr: int, function: Any) -> None:
+    native.use_compiled(handle, nr, address_of(function))
 
 
 def build(program: Program, exact: bool = False) -> Runner:

@@ -14,10 +14,12 @@ from taper.arrays.native import native
 from taper.autograd.meta import VersionCounter
 from taper.optim import optimizer as hooks
 from taper.optim.adam import AdamNumbers
-from taper.optim.programs import program_of
+from taper.optim.programs import _OPERATIONS, program_of
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import computed_in
+from taper.program.compiling import COMPILE_AFTER, address_of, request
 from taper.program.form import Place
+from taper.program.text import rule_text
 from taper.tensor import Tensor
 
 _ODD = ("differentiable", "foreach", "fused", "capturable")
@@ -68,6 +70,8 @@ class _Group:
         self.states: tuple[Any, ...] = tuple([self.state.get(each) for each in self.params])
         self.numbers: Any = None
         self.program: Any = None
+        self.compiled: dict[bytes, int] = {}  # where the code of a rule is, as a function
+        self.runs = 0
         self.is_usual = bool(self.params) and len(self.names) <= 6
         dtypes = {each._array.dtype for each in self.params}
         self.is_usual &= len(dtypes) == 1 and all(each._change is None for each in self.params)
@@ -101,9 +105,18 @@ class _Group:
         done: bool = native.update_parameters(
             *(self.params, self.states, self.state, self.names, self.scalars, before),
             *(numbers.after, place, numbers.writes, VersionCounter),
-            *(code, constants(numbers), temporaries),
+            *(code, constants(numbers), temporaries, self.compiled.get(code, 0)),
         )
+        self.runs += 1
+        if self.runs == COMPILE_AFTER:
+            self._request(code, len(constants(numbers)))
         return done
+
+    def _request(self, code: bytes, constants: int) -> None:
+        """Let the rule be compiled in the background."""
+        text = rule_text(code, _OPERATIONS, 2 + len(self.names), constants, self.dtype)
+        if text is not None:
+            request(text, lambda found: self.compiled.update({code: address_of(found)}))
 
     def _look_at(self, values: tuple[Any, ...]) -> bool:
         """Take note of options that have changed; False if they are not for this way."""
