@@ -18,6 +18,7 @@ from taper.program.form import Place, Program
 from taper.program.guards import agree, is_ordinary, kind_of, modes_of, taken_apart
 from taper.program.learning import Entry, learn
 from taper.program.lowering import build
+from taper.program.pieces import Pieces
 from taper.program.watching import Watcher
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -75,6 +76,7 @@ class Captured:
         self.exact, self.strict, self.limit = exact, strict, limit
         self._entries: list[Entry] = []
         self._pending: list[_Pending] = []
+        self._pieces = Pieces(self._piece)
         self._lock = threading.RLock()
         self._warned = False
         functools.update_wrapper(self, function, updated=())
@@ -94,7 +96,7 @@ class Captured:
         for entry in self._entries:
             if entry.guards.hold(rest, tensors, state):
                 if entry.refusal is not None:
-                    return self.eager(*args, **kwargs)
+                    return self._pieces.run(self.eager, args, kwargs)
                 entry.replays += 1
                 return entry.replay(tensors)
         if sys.getprofile() is not None:
@@ -140,6 +142,9 @@ class Captured:
             raise CaptureError(f"the function cannot be captured: {_reason(entry.refusal)}")
         return result
 
+    def _piece(self, function: Callable[..., Any]) -> Captured:
+        return Captured(function, self.exact, False, self.limit)
+
     def _build(self, program: Program) -> Any:
         return build(program, self.exact)
 
@@ -172,7 +177,9 @@ class Captured:
 
     def _explained(self, entry: Entry) -> str:
         if entry.refusal is not None:
-            return f"runs eagerly: {_reason(entry.refusal)}"
+            head = f"runs eagerly, its modules in pieces: {_reason(entry.refusal)}"
+            pieces = [f"{name}: {each.explain()}" for name, each in self._pieces.named()]
+            return "\n\n".join([head, *pieces])
         program, count = entry.program, entry.replays
         kept = entry.runner.instructions
         times = "1 time" if count == 1 else f"{count} times"

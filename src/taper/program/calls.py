@@ -18,9 +18,10 @@ from taper.autograd.views import bump_version, version_counter
 from taper.nn.utils import clip_grad
 from taper.opdef import Op, methods, named_composites
 from taper.opdef.writes import check_destination, compute
+from taper.optim.lr_scheduler.base import LRScheduler
+from taper.ops.attention import scaled
 from taper.ops.index import getitem
 from taper.ops.norm import batch
-from taper.optim.lr_scheduler.base import LRScheduler
 from taper.program.form import Place
 from taper.sampling import discrete
 from taper.tensor import Tensor, wrap
@@ -192,6 +193,7 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         found[function] = ("fill", function.__name__)
     found[batch.follow] = ("follow", "batch_norm")
     found[getitem._number_tensor] = ("make", "number")
+    found[scaled.triangle] = ("make", "triangle")
     for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"):
         found[getattr(clip_grad, name)] = ("effect", name)
     setter = Tensor.__dict__["grad"].fset if "grad" in Tensor.__dict__ else None

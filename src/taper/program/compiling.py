@@ -37,7 +37,9 @@ def compiler() -> str | None:
     """Return the C compiler that is used, None if there is none or none is wanted."""
     if os.environ.get("TAPER_COMPILE") == "0" or os.name != "posix":
         return None
-    return shutil.which(os.environ.get("CC") or "cc") or shutil.which("gcc") or shutil.which("clang")
+    return (
+        shutil.which(os.environ.get("CC") or "cc") or shutil.which("gcc") or shutil.which("clang")
+    )
 
 
 def request(text: str, ready: Callable[[Any], None]) -> None:
@@ -100,7 +102,7 @@ def _processor() -> str:
 
 @functools.cache
 def _directory() -> Path:
-    """The directory of this user's libraries; a new one for this run if nobody else may write it."""
+    """The directory of this user's libraries; one for this run alone if others may write there."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     wanted = Path(base) / "taper" / "programs"
     try:

@@ -26,6 +26,7 @@ class PlainRunner:
             (each.number, each.array) for each in program.values if each.array is not None
         ]
         self.drops = _last_uses(self.instructions, program)
+        self.current: Instruction | None = None
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run all instructions; returns the arrays of `program.results`."""
@@ -42,12 +43,17 @@ class PlainRunner:
         state.mode, state.cut = mode | NO_GRAD, state.cut if mode & NO_GRAD else IN_BACKWARD
         try:
             for instruction, drops in zip(self.instructions, self.drops, strict=True):
+                self.current = instruction
                 self.step(instruction, arrays)
                 for number in drops:
                     arrays[number] = None
         finally:
             state.mode, state.cut = mode, cut
         return [arrays[each.number] for each in program.results]
+
+    def failed(self) -> Instruction | None:
+        """The instruction that raised, if it is known."""
+        return self.current
 
     def step(self, instruction: Instruction, arrays: list[Any]) -> None:
         """Run one instruction."""

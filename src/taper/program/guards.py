@@ -44,6 +44,18 @@ def taken_apart(structure: Any, tensors: list[Tensor]) -> Any:
     return structure
 
 
+def put_together(rest: Any, tensors: Sequence[Tensor]) -> Any:
+    """The arguments that `taken_apart` has taken apart."""
+    if rest.__class__ is _Place:
+        return tensors[rest.number]
+    if rest.__class__ is tuple:
+        kind, *parts = rest
+        if kind is dict:
+            return {key: put_together(each, tensors) for key, each in parts}
+        return kind([put_together(each, tensors) for each in parts])
+    return rest
+
+
 class _Place:
     """The place of a tensor among the arguments."""
 

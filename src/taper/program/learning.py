@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from taper.autograd.engine import GraphTask
+from taper.autograd.grad_mode import enable_grad
+from taper.autograd.provenance import describe
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import gradient_edge
 from taper.program import passes
 from taper.program.executor import PlainRunner, alive
 from taper.program.form import Place, Program, Value
-from taper.program.guards import Guards
+from taper.program.guards import Guards, put_together
 from taper.program.reads import Read
 from taper.program.recording import Recorder
 from taper.program.replays import (
@@ -30,6 +32,7 @@ from taper.program.replays import (
     tensor_of,
 )
 from taper.program.watching import Surroundings, Watcher
+from taper.random import get_rng_state, set_rng_state
 from taper.tensor import Tensor
 
 
@@ -47,11 +50,42 @@ class Entry:
         self.saved = 0  # how many results of the program are kept for the backward
         self.place: Place = (None, 0)
         self.replays = 0
+        self.function: Callable[..., Any]
+        self.has_effects = self.draws = False
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
-        arrays = self.runner.run([each._array for each in tensors])
+        try:
+            arrays = self.runner.run([each._array for each in tensors])
+        except Exception as error:
+            instruction = self.runner.failed()
+            if instruction is not None:
+                error.add_note(f"{instruction.name}, replayed: {describe(instruction.place)}")
+            raise
         return self.rebuilt(arrays, tensors)
+
+    def again_with(self, tensors: Sequence[Tensor]) -> Callable[[], list[Tensor]] | None:
+        """Return a call that computes the results with a history once more, eagerly."""
+        if self.has_effects:
+            return None
+        rng = get_rng_state() if self.draws else None
+
+        def again() -> list[Tensor]:
+            args, kwargs = put_together(self.guards.rest, tensors)
+            now = get_rng_state() if rng is not None else None
+            try:
+                if rng is not None:
+                    set_rng_state(rng)
+                with enable_grad():
+                    result = self.function(*args, **kwargs)
+            finally:
+                if now is not None:
+                    set_rng_state(now)
+            found: dict[int, Tensor] = {}
+            _pair(self.structure, result, found)
+            return [found[nr] for nr in sorted(found)]
+
+        return again
 
     def rebuilt(self, arrays: list[np.ndarray], tensors: Sequence[Tensor]) -> Any:
         """What the function returns, from the results of the program."""
@@ -59,6 +93,7 @@ class Entry:
         if self.backward is not None:
             saved = arrays[len(arrays) - self.saved :]
             node = CapturedBackward(self.backward, tensors, saved, self.place)
+            node.again = self.again_with(tensors)
         made: dict[int, Tensor] = {}
 
         def make(each: Any) -> Any:
@@ -73,6 +108,19 @@ class Entry:
             return made[each.number]
 
         return _filled_in(self.structure, make)
+
+
+def _pair(structure: Any, result: Any, found: dict[int, Tensor]) -> None:
+    """Find the tensors of a result that have a number in the backward program."""
+    if isinstance(structure, Result):
+        if structure.live >= 0:
+            found[structure.live] = result
+    elif isinstance(structure, tuple | list):
+        for one, other in zip(structure, result, strict=True):
+            _pair(one, other, found)
+    elif isinstance(structure, dict):
+        for name, each in structure.items():
+            _pair(each, result[name], found)
 
 
 def _filled_in(structure: Any, make: Callable[[Any], Any]) -> Any:
@@ -104,8 +152,6 @@ def learn(
     watcher = recorder.watcher = Watcher()
     if surroundings.refusal is not None:
         recorder.give_up(surroundings.refusal)
-    if any(each._requires_grad and not each.is_leaf for each in tensors):
-        recorder.give_up("an argument has a history of its own")
     with watcher, recorder.recording():
         result = function(*args, **kwargs)
     refusal = recorder.refusal or watcher.effect
@@ -120,11 +166,25 @@ def learn(
     if refusal is None:
         _describe(entry, recorder, result, tensors)
         refusal = entry.refusal = recorder.refusal
-    if refusal is None:
+    if refusal is not None:  # whatever is around it: a function with effects has them again
+        entry.guards = Guards(rest, tensors, state, None, None)
+    else:
         entry.program = recorder.program
         entry.guards.prepare(args, kwargs)
+        entry.function = function
+        entry.has_effects = any(
+            each.kind in ("python", "accumulate") or _writes_outside(each)
+            for each in entry.program.instructions
+        )
+        entry.draws = any(
+            each.kind == "op" and not each.pure for each in entry.program.instructions
+        )
         entry.runner = build(entry.program)
     return plain_results(result), entry, watcher.codes
+
+
+def _writes_outside(instruction: Any) -> bool:
+    return any(each.memory.origin in ("input", "external") for each in instruction.writes)
 
 
 def _describe(entry: Entry, recorder: Recorder, result: Any, tensors: Sequence[Tensor]) -> None:
@@ -196,8 +256,13 @@ def _note_backward(
     program.instructions = []
     task = GraphTask(keep_graph=True, create_graph=False, accumulate=True)
     task.roots = roots
+    border = {
+        gradient_edge(each.tensor): each.tensor
+        for each in (*program.inputs, *program.externals)
+        if each.tensor.requires_grad and not each.tensor.is_leaf
+    }
     try:
-        _run_alone(recorder, task, arrive)
+        _run_alone(recorder, task, arrive, border)
     except RuntimeError:  # the graph was freed inside: the results keep their nodes
         program.instructions = forward
         return []
@@ -219,7 +284,7 @@ def _note_backward(
     return saved
 
 
-def _run_alone(recorder: Recorder, task: GraphTask, arrive: Any) -> None:
+def _run_alone(recorder: Recorder, task: GraphTask, arrive: Any, border: dict[Any, Any]) -> None:
     """Run a pass that only the recorder sees."""
     state = local.state
     mode, current, running = state.mode, state.current_node, state.graph_task
@@ -227,6 +292,6 @@ def _run_alone(recorder: Recorder, task: GraphTask, arrive: Any) -> None:
     state.graph_task = task
     task.look_around(state)
     try:
-        passes.run_pass(recorder, task, state, arrive)
+        passes.run_pass(recorder, task, state, arrive, border)
     finally:
         state.mode, state.current_node, state.graph_task = mode, current, running

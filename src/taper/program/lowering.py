@@ -18,7 +18,7 @@ from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.state import NO_GRAD, local
 from taper.program.compiling import COMPILE_AFTER, address_of, request
 from taper.program.executor import PlainRunner
-from taper.program.form import Program
+from taper.program.form import Instruction, Program
 from taper.program.fusion import Fusion, members
 from taper.program.plan import GROUP, Plan
 from taper.program.text import group_text
@@ -35,6 +35,7 @@ class Runner(PlainRunner):
         super().__init__(program)
         self.handle: Any = None
         self.runs = 0
+        self.is_in_python = True  # the last run
         self.reason = ""  # why the native executor does not run it
         if native is None:
             self.reason = "there is no native module"
@@ -59,6 +60,7 @@ class Runner(PlainRunner):
     def run(self, inputs: Any) -> list[np.ndarray]:
         """Run the program on the arrays of its inputs; returns those of its results."""
         if self.handle is not None:
+            self.is_in_python = False
             state = local.state
             mode, cut = state.mode, state.cut
             state.mode, state.cut = mode | NO_GRAD, cut if mode & NO_GRAD else IN_BACKWARD
@@ -71,6 +73,7 @@ class Runner(PlainRunner):
                 if self.runs == COMPILE_AFTER:
                     self._compile()
                 return results
+        self.is_in_python = True
         return super().run(inputs)
 
     def _compile(self) -> None:
@@ -80,6 +83,14 @@ class Runner(PlainRunner):
                 text = group_text(step)
                 if text is not None:
                     request(text, functools.partial(_use, self.handle, nr))
+
+    def failed(self) -> Instruction | None:
+        """The instruction that raised, if it is known."""
+        if self.handle is None or self.is_in_python:
+            return super().failed()
+        step = self.fusion.order[self.plan.rows[native.failed_step(self.handle)]]
+        found = members(step)
+        return self.program.instructions[found[0]] if found else None
 
     def describe(self) -> list[dict[str, Any]]:
         """Return a row for each instruction: its step, what it needs, or why it is a call."""

@@ -24,15 +24,24 @@ from taper.opdef.nodes import TableNode, apply_slowly
 from taper.program import calls
 from taper.program.form import Value
 
-# What a pass does with a gradient that has arrived at a leaf.
+# What a pass does with a gradient that has arrived at a leaf, or at the edge of what was captured.
 Arrival = Callable[[Any, np.ndarray | None], None]
+Edge = tuple[Any, int]  # a node, and the number of its output
 
 
-def run_pass(recorder: Any, task: GraphTask, state: State, arrive: Arrival | None = None) -> None:
+def run_pass(
+    recorder: Any,
+    task: GraphTask,
+    state: State,
+    arrive: Arrival | None = None,
+    border: dict[Edge, Any] | None = None,
+) -> None:
     """Run every node that the roots lead to; see `engine.run_in_python`.
 
-    With `arrive` gradients go there and not into `.grad`.
+    With `arrive` gradients go there and not into `.grad`; those for an edge of `border` go there for
+    its tensor, and not beyond.
     """
+    border = border or {}
     if task.create_graph:
         recorder.give_up("a pass with create_graph=True runs")
     elif task.wanted is not None:
@@ -41,7 +50,8 @@ def run_pass(recorder: Any, task: GraphTask, state: State, arrive: Arrival | Non
         engine.run_in_python(task, state)
         return
     roots = list(dict.fromkeys([node for node, _, _ in task.roots]))
-    awaited = task.reached = engine.count_incoming(roots)
+    awaited = task.reached = _count_incoming(roots, border)
+    at_border: dict[Node, list[Any]] = {}
     received: dict[Node, list[Any]] = {}
     for node, nr, grad in task.roots:
         if recorder.find(grad) is None:
@@ -62,12 +72,37 @@ def run_pass(recorder: Any, task: GraphTask, state: State, arrive: Arrival | Non
             if following is None:
                 continue
             grad, nr = results[position], node._edge_nrs[position]
+            outside = (following, nr) in border
             if grad is not None:
                 fitted = _fit(recorder, grad, following, nr, node, position)
-                _receive(recorder, received, following, nr, fitted)
+                target = at_border if outside else received
+                _receive(recorder, target, following, nr, fitted)
+            if outside:
+                continue
             awaited[following] -= 1
             if not awaited[following]:
                 got_ready.append(following)
+    for (node, nr), tensor in border.items():
+        if arrive is not None and node in at_border and at_border[node][nr] is not None:
+            arrive(tensor, at_border[node][nr])
+
+
+def _count_incoming(roots: list[Node], border: dict[Edge, Any]) -> dict[Node, int]:
+    """For each node on this side of the border: how many edges lead to it."""
+    if not border:
+        return engine.count_incoming(roots)
+    awaited = dict.fromkeys(roots, 0)
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        for following, nr in zip(node._nodes_ahead(), node._edge_nrs, strict=True):
+            if following is None or (following, nr) in border:
+                continue
+            if following not in awaited:
+                awaited[following] = 0
+                stack.append(following)
+            awaited[following] += 1
+    return awaited
 
 
 def _receive(

@@ -178,7 +178,8 @@ class Plan:
         sides = []
         for each in node.inputs:
             steps = matrix_steps(each)
-            assert steps is not None
+            if steps is None:
+                raise RuntimeError("a matrix whose rows and columns are both in pieces")
             sides.append((self.slot_of(each.root).number, each.offset, steps[0], int(steps[1])))
         sizes = left.shape[0], left.shape[1], right.shape[1]
         is_double = int(node.dtype == np.float64)

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from taper.autograd.backward import grad
 from taper.autograd.builtin import BuiltinNode
+from taper.autograd.grad_mode import enable_grad
 from taper.autograd.meta import VersionCounter
 from taper.autograd.node import FREED, LEAF, LIVE, Place
 from taper.autograd.saved import freed_error
@@ -69,7 +71,7 @@ def plain_results(structure: Any) -> Any:
 class CapturedBackward(BuiltinNode):
     """The backward of a captured forward pass: one program for all of it."""
 
-    __slots__ = ("again", "program", "rest", "saved", "versions")
+    __slots__ = ("again", "inputs", "program", "rest", "saved", "versions")
 
     _saves = True
     _passes_undefined = True
@@ -83,6 +85,8 @@ class CapturedBackward(BuiltinNode):
     ) -> None:
         state = local.state
         self.program, self.saved = program, saved
+        self.inputs = tensors
+        self.again: Any = None
         self._code, self._offset = place
         self._status = LIVE
         self._extra = None
@@ -121,13 +125,22 @@ class CapturedBackward(BuiltinNode):
         return self.program.run(grads, self.saved)
 
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
-        raise NotImplementedError(
-            "a captured function has no second derivative; call the function itself "
-            "(`captured.eager`) where create_graph=True is needed"
-        )
+        """Differentiate the function itself, called once more: for second derivatives."""
+        if self._status == FREED:
+            raise freed_error(self)
+        if self.again is None:
+            raise NotImplementedError(
+                "a captured function that writes tensors has no second derivative; call the "
+                "function itself (`captured.eager`) where create_graph=True is needed"
+            )
+        outputs = self.again()
+        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None]
+        leaves = self.program.tensors(self.inputs)
+        with enable_grad():
+            return grad([o for o, _ in pairs], leaves, [g for _, g in pairs], None, True, True)
 
     def _release(self, place: Place) -> None:
-        self.saved = []
+        self.saved, self.inputs, self.again = [], (), None
         self._status = FREED
         self._freed_at = place
 
@@ -148,10 +161,15 @@ class BackwardProgram:
         self.reached = reached  # for each leaf: which outputs lead to it
         self._read = [each for each in runner.program.externals]
 
+    def tensors(self, given: Sequence[Tensor]) -> list[Tensor]:
+        """The leaves and arguments that the program has gradients of."""
+        return [
+            each.tensor if each.origin == "external" else given[each.index] for each in self.leaves
+        ]
+
     def edge(self, nr: int, tensors: Sequence[Tensor]) -> tuple[Any, int]:
         """Where the gradient of a leaf goes."""
-        leaf = self.leaves[nr]
-        tensor = leaf.tensor if leaf.origin == "external" else tensors[leaf.index]
+        tensor = self.tensors(tensors)[nr]
         if tensor._grad_fn is None and tensor._view is None:
             return tensor, LEAF
         return gradient_edge(tensor)

@@ -107,30 +107,41 @@ def expression(name: str, dtypes: Sequence[np.dtype], operands: Sequence[str]) -
     if name == "cast" and dtypes[-1].char == "?":
         return f"({operands[0]} != 0)"
     known = _OPERATIONS.get(name)
-    if known is None or name.startswith("logical") and dtypes[0].char != "?":
+    if known is None or (name.startswith("logical") and dtypes[0].char != "?"):
         return None
     known = known.replace("ABSOLUTE", "fabsf" if single else "fabs")
     return known.replace("ROOT", "sqrtf" if single else "sqrt").format(*operands)
 
 
-def loop_text(lines: Sequence[Line], single: set[int], written: set[int], exact: bool) -> str | None:
+def loop_text(
+    lines: Sequence[Line], single: set[int], written: set[int], exact: bool
+) -> str | None:
     """Return the text of a loop; None if an operation in it has no text.
 
     `single` are the registers of one element, `written` those that are needed afterwards.
     """
     dtypes: dict[int, np.dtype] = {}
-    given: list[int] = []  # registers that are read before they are computed
+    given: set[int] = set()  # registers that are read before they are computed
     body: list[str] = []
     for name, kinds, registers in lines:
-        for register, dtype in zip(registers, kinds, strict=True):
-            dtypes.setdefault(register, dtype)
-        for register in registers[:-1]:
-            if register not in given and f"v{register} =" not in "".join(body):
-                given.append(register)
+        given |= set(registers[:-1]) - dtypes.keys()
+        dtypes |= dict(zip(registers, kinds, strict=True))
         found = expression(name, kinds, [f"v{each}" for each in registers[:-1]])
         if found is None or any(each.char not in _TYPES for each in kinds):
             return None
         body.append(f"v{registers[-1]} = {found};")
+    return _assembled(dtypes, given, body, single, written, exact)
+
+
+def _assembled(
+    dtypes: dict[int, np.dtype],
+    given: set[int],
+    body: list[str],
+    single: set[int],
+    written: set[int],
+    exact: bool,
+) -> str:
+    """Return the loop around what is computed of an element."""
     head, start, end = [], [], []
     for register, dtype in sorted(dtypes.items()):
         memory, kind = _TYPES[dtype.char], "int" if dtype.char == "?" else _TYPES[dtype.char]
@@ -169,18 +180,12 @@ def rule_text(
 ) -> str | None:
     """Return the text of an update rule as `optim.programs` writes it down; it rounds as NumPy."""
     lines: list[Line] = []
-    masks: set[int] = set()
     counts = {"negative": 1, "sqrt": 1, "absolute": 1, "where": 3}
     for at in range(0, len(code), 5):
         operation, target, *operands = code[at : at + 5]
         name = names[operation]
         given = operands[: counts.get(name, 2)]
-        if name in ("greater", "less"):
-            masks.add(target)
-        if name == "where":
-            name, given = "where", given
         lines.append((name, [dtype] * (len(given) + 1), [*given, target]))
-    if masks & {each for line in lines for each in line[2] if each < columns}:
-        return None
     single = set(range(columns, columns + constants))
-    return loop_text(lines, single, {line[2][-1] for line in lines if line[2][-1] < columns}, True)
+    written = {line[2][-1] for line in lines if line[2][-1] < columns}
+    return loop_text(lines, single, written, True)

@@ -7,7 +7,7 @@ are computed at every step from the options of the group, so a scheduler works.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import is_, itemgetter
+from operator import itemgetter
 from typing import Any
 
 from taper.arrays.native import native
@@ -69,6 +69,7 @@ class _Group:
         self.state = optimizer.state
         self.states: tuple[Any, ...] = tuple([self.state.get(each) for each in self.params])
         self.numbers: Any = None
+        self.constants: Any = None
         self.program: Any = None
         self.compiled: dict[bytes, int] = {}  # where the code of a rule is, as a function
         self.runs = 0
@@ -81,9 +82,6 @@ class _Group:
         """Run the rule; False, with nothing done, if the optimizer itself has to."""
         options, optimizer = self.options, self.optimizer
         if not self.is_usual or optimizer.state is not self.state:
-            return False
-        given = options["params"]
-        if len(given) != len(self.params) or not all(map(is_, given, self.params)):
             return False
         values = self.read(options)
         if values != self.values and not self._look_at(values):
@@ -98,18 +96,19 @@ class _Group:
             numbers = type(optimizer)._numbers(options, before, computed_in(self.dtype))
             self.program = program_of(type(optimizer)._rule, numbers, 2 + len(self.names))
             self.numbers = numbers
+            self.constants = self.program and self.program.constants(numbers)
         if self.program is None:
             return False
         numbers = self.numbers
-        code, constants, temporaries = self.program
+        code = self.program.instructions
         done: bool = native.update_parameters(
             *(self.params, self.states, self.state, self.names, self.scalars, before),
-            *(numbers.after, place, numbers.writes, VersionCounter),
-            *(code, constants(numbers), temporaries, self.compiled.get(code, 0)),
+            *(numbers.after, place, numbers.writes, VersionCounter, code, self.constants),
+            *(self.program.temporaries, self.compiled.get(code, 0), options["params"]),
         )
         self.runs += 1
         if self.runs == COMPILE_AFTER:
-            self._request(code, len(constants(numbers)))
+            self._request(code, len(self.constants))
         return done
 
     def _request(self, code: bytes, constants: int) -> None:

@@ -50,6 +50,7 @@ class Watcher:
 
     def __init__(self) -> None:
         self.codes: dict[types.CodeType, dict[str, Any]] = {}
+        self._imports: set[types.CodeType] = set()
         self.effect: tuple[str, Place] | None = None
         self.paused = False
         self.reads = False  # whether the code has got a number that it must not look at
@@ -66,12 +67,18 @@ class Watcher:
             code = frame.f_code
             if code in self.codes or is_internal(code.co_filename) or _in_library(code):
                 return
+            caller = frame.f_back.f_code if frame.f_back is not None else code
+            if caller in self._imports or caller.co_filename.startswith("<frozen importlib"):
+                self._imports.add(code)  # what Python does to import is not the function's
+                return
             module = str(frame.f_globals.get("__name__"))
             if not module.startswith(("taper.", "namedtuple_", "_distutils_hack")):
                 self.codes[code] = frame.f_globals
         elif event == "c_call" and self.effect is None and not self.paused:
             caller: Any = frame  # who has called Python's own code, if it is that
-            while caller is not None and _in_library(caller.f_code):
+            while caller is not None and (
+                _in_library(caller.f_code) or caller.f_code in self._imports
+            ):
                 caller = caller.f_back
             if caller is None or is_internal(caller.f_code.co_filename):
                 return
