@@ -210,6 +210,23 @@ def test_gradients_that_somebody_holds_are_not_written():
     assert [each.tolist() for each in held] == [[float(n)] * 3 for n in range(6)]
 
 
+def test_gradients_that_are_returned_or_read():
+    x, y = taper.ones(3, requires_grad=True), taper.ones(3, requires_grad=True)
+
+    def step(factor):
+        x.grad = y.grad = None
+        ((x + y) * factor).sum().backward()
+        x.grad.mul_(2.0)
+        return x.grad, y.grad * 3.0
+
+    captured = taper.capture(step)
+    for n in range(6):
+        first, second = captured(taper.full((3,), float(n)))
+        assert first.tolist() == x.grad.tolist() == [2.0 * n] * 3
+        assert second.tolist() == [3.0 * n] * 3
+        assert y.grad.tolist() == [1.0 * n] * 3
+
+
 def test_gradients_accumulate_over_replays():
     x = taper.ones(3, requires_grad=True)
     captured = taper.capture(lambda: (x * 2.0).sum().backward())

@@ -73,9 +73,7 @@ class Fusion:
         # Others with as many elements: if they read the same, or are so short that steps count.
         given = {each.root.number for each in node.inputs}
         preferred += [
-            each
-            for each in reversed(candidates[-8:])
-            if count <= SHORT or given & each.roots
+            each for each in reversed(candidates[-8:]) if count <= SHORT or given & each.roots
         ]
         for step in preferred:
             if step.count == count and self._may_join(step, node, needed):

@@ -188,7 +188,7 @@ class Plan:
     def _call(self, node: Node) -> tuple[Any, ...]:
         instruction: Instruction = node.detail
         handles = [self.handle(each) for each in node.inputs]
-        if instruction.kind == "accumulate" and isinstance(instruction.of, Tensor):
+        if self._is_arrival(node):
             return ARRIVE, (handles[0], instruction.of, instruction.run)
         for each in instruction.writes:
             for given, place in zip(node.what, handles, strict=True):
@@ -199,6 +199,12 @@ class Plan:
         )
         outputs = self._outputs(node, instruction)
         return CALL, (function, arguments, outputs)
+
+    def _is_arrival(self, node: Node) -> bool:
+        """Whether a leaf takes an array, and nobody needs to know which it has afterwards."""
+        instruction = node.detail
+        is_leaf = instruction.kind == "accumulate" and isinstance(instruction.of, Tensor)
+        return is_leaf and not self._results_of(node)
 
     def _outputs(self, node: Node, instruction: Instruction) -> tuple[int, ...]:
         found = {each.detail.number: each for each in self._results_of(node)}

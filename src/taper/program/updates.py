@@ -12,8 +12,8 @@ from typing import Any
 
 from taper.arrays.native import native
 from taper.autograd.meta import VersionCounter
-from taper.optim import optimizer as hooks
 from taper.optim.adam import AdamNumbers
+from taper.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 from taper.optim.programs import _OPERATIONS, program_of
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import computed_in
@@ -39,8 +39,8 @@ class Update:
         if (
             optimizer._optimizer_step_pre_hooks
             or optimizer._optimizer_step_post_hooks
-            or hooks._global_optimizer_pre_hooks
-            or hooks._global_optimizer_post_hooks
+            or _global_optimizer_pre_hooks
+            or _global_optimizer_post_hooks
             or "found_inf" in optimizer.__dict__
             or "grad_scale" in optimizer.__dict__
         ):
