@@ -82,6 +82,7 @@ static PyMethodDef methods[] = {
     ROW(guards_hold),
     ROW_OF_ONE(failed_step),
     ROW(update_parameters),
+    ROW(use_compiled),
     {NULL, NULL, 0, NULL},
 };
 

@@ -119,5 +119,6 @@ SEVERAL(run_program);
 SEVERAL(guards_hold);
 ONE(failed_step);
 SEVERAL(update_parameters);
+SEVERAL(use_compiled);
 
 #endif

@@ -314,6 +314,19 @@ PyObject *taper_failed_step(PyObject *self, PyObject *value) {
     return program == NULL ? NULL : PyLong_FromLong(program->failed);
 }
 
+/* use_compiled(program, step, address): let a group run a function that was compiled for it. */
+PyObject *taper_use_compiled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "use_compiled(program, step, address)");
+    Program *program = program_of(args[0]);
+    const long nr = PyLong_AsLong(args[1]);
+    void *address = PyLong_AsVoidPtr(args[2]);
+    if (program == NULL || PyErr_Occurred()) return NULL;
+    if (nr < 0 || nr >= program->steps || program->step_list[nr].kind != GROUP || address == NULL)
+        return PyErr_Format(PyExc_ValueError, "use_compiled: there is no such group");
+    atomic_store(&program->step_list[nr].of.group.compiled, (void (*)(char **, long))address);
+    Py_RETURN_NONE;
+}
+
 static void forget(PyObject *capsule) { free_program(PyCapsule_GetPointer(capsule, NAME)); }
 
 /* make_program(arena, slots, steps, results, inputs): a program that `run_program` takes. */

@@ -3,6 +3,8 @@
 #ifndef TAPER_PROGRAM_H
 #define TAPER_PROGRAM_H
 
+#include <stdatomic.h>
+
 #include "pool.h"
 
 #define MOST_DIMS 8
@@ -68,6 +70,7 @@ typedef struct {
     Register *register_list;
     Instruction *instruction_list;
     Reduction *reduction_list;
+    void (*_Atomic compiled)(char **registers, long count); /* in place of the instructions, if there is one */
 } Group;
 
 /* Run a group; `bases` has the memory of each slot.  -1 if there is no memory. */

@@ -85,6 +85,7 @@ static void reduce_block(const Work *work, const Reduction *each, const char *fr
 static void run_blocks(void *context, npy_intp first, npy_intp stop) {
     const Work *work = context;
     const Group *group = work->group;
+    void (*compiled)(char **, long) = atomic_load(&((Group *)group)->compiled);
     char *registers[MOST_REGISTERS];
     npy_intp steps[MOST_REGISTERS];
     char memory[group->scratch + 64], *aligned = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
@@ -111,7 +112,8 @@ static void run_blocks(void *context, npy_intp first, npy_intp stop) {
             else if (each->kind == GATHERED)
                 copy_steps(each, work->bases[each->place.base] + each->place.offset, registers[nr], start, count, 1);
         }
-        for (int nr = 0; nr < group->instructions; nr++) {
+        if (compiled != NULL) compiled(registers, count);
+        for (int nr = 0; nr < group->instructions && compiled == NULL; nr++) {
             const Instruction *each = &group->instruction_list[nr];
             char *args[MOST_ARGS + 1];
             npy_intp arg_steps[MOST_ARGS + 1], length = count;

@@ -128,10 +128,11 @@ static int are_tuples(PyObject *const *args, const int *places, int count) {
 }
 
 /* update_parameters(params, states, all_states, names, scalars, before, after, place, writes, counter type,
- * program, constants, temporaries): whether the rule was run. */
+ * program, constants, temporaries, address, list): whether the rule was run; the address is that of a function
+ * that was compiled for it, or 0; the list must have the parameters and nothing else. */
 PyObject *taper_update_parameters(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     static const int tuples[] = {0, 1, 3, 4, 5, 6, 7};
-    if (count != 13 || !are_tuples(args, tuples, 7) || !PyDict_Check(args[2]) || !PyType_Check(args[9]) ||
+    if (count != 15 || !PyList_CheckExact(args[14]) || !are_tuples(args, tuples, 7) || !PyDict_Check(args[2]) || !PyType_Check(args[9]) ||
         PyTuple_GET_SIZE(args[7]) != 2 || PyTuple_GET_SIZE(args[4]) != PyTuple_GET_SIZE(args[5]) ||
         PyTuple_GET_SIZE(args[5]) != PyTuple_GET_SIZE(args[6]) ||
         PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[1]) || taper_known.tensor == NULL)
@@ -148,14 +149,16 @@ PyObject *taper_update_parameters(PyObject *self, PyObject *const *args, Py_ssiz
         else PyTuple_SET_ITEM(columns, nr, lists[nr]);
     }
     if (columns == NULL) return NULL;
-    int usual = 1;
+    int usual = PyList_GET_SIZE(args[14]) == rows;
+    for (Py_ssize_t nr = 0; nr < rows && usual; nr++)
+        usual = PyList_GET_ITEM(args[14], nr) == PyTuple_GET_ITEM(args[0], nr);
     for (Py_ssize_t nr = 0; nr < rows && usual; nr++) usual = take_row(&step, nr, lists);
     PyObject *done = NULL;
     if (!usual) {
         done = PyErr_Occurred() ? NULL : held(Py_False);
     } else {
-        PyObject *given[4] = {args[10], columns, args[11], args[12]};
-        done = taper_run_rule(self, given, 4);
+        PyObject *given[5] = {args[10], columns, args[11], args[12], args[13]};
+        done = taper_run_rule(self, given, 5);
         if (done == Py_True && finish(&step, args[6], args[7], writes) < 0) Py_CLEAR(done);
     }
     Py_DECREF(columns);

@@ -1,4 +1,4 @@
-"""Lowered programs: the values of eager mode, fused, on planned memory, on any number of threads."""
+"""Lowered programs: eager mode's values, fused, on planned memory, on any number of threads."""
 
 import gc
 import random
@@ -96,11 +96,11 @@ def test_random_expressions_have_eager_values(seed, dtype):
     expected = fits(*tensors)
     if expected is None:
         pytest.skip("the shapes do not broadcast")
-    captured, found = replayed(run, *tensors)
+    _captured, found = replayed(run, *tensors)
     for one, other in zip(found, expected, strict=True):
         assert one.shape == other.shape and one.stride() == other.stride()
         close(one.numpy(), other.numpy())
-    exact, same = replayed(run, *tensors, exact=True)
+    _exact, same = replayed(run, *tensors, exact=True)
     for one, other in zip(same, expected, strict=True):
         np.testing.assert_array_equal(one.numpy(), other.numpy())
 
@@ -156,7 +156,7 @@ def test_one_thread_and_two_give_the_same_bits():
         found = []
         for threads in (1, 2):
             taper.set_num_threads(threads)
-            captured, result = replayed(function, x)
+            _captured, result = replayed(function, x)
             found.append([each.numpy().copy() for each in result])
     finally:
         taper.set_num_threads(before)
@@ -210,6 +210,23 @@ def test_gradients_that_somebody_holds_are_not_written():
     assert [each.tolist() for each in held] == [[float(n)] * 3 for n in range(6)]
 
 
+def test_gradients_that_are_returned_or_read():
+    x, y = taper.ones(3, requires_grad=True), taper.ones(3, requires_grad=True)
+
+    def step(factor):
+        x.grad = y.grad = None
+        ((x + y) * factor).sum().backward()
+        x.grad.mul_(2.0)
+        return x.grad, y.grad * 3.0
+
+    captured = taper.capture(step)
+    for n in range(6):
+        first, second = captured(taper.full((3,), float(n)))
+        assert first.tolist() == x.grad.tolist() == [2.0 * n] * 3
+        assert second.tolist() == [3.0 * n] * 3
+        assert y.grad.tolist() == [1.0 * n] * 3
+
+
 def test_gradients_accumulate_over_replays():
     x = taper.ones(3, requires_grad=True)
     captured = taper.capture(lambda: (x * 2.0).sum().backward())
@@ -241,21 +258,22 @@ def test_writes_are_seen_by_what_follows():
         close(buffer.numpy(), plain)
 
 
-@pytest.mark.parametrize("make", [
-    lambda p: taper.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
-    lambda p: taper.optim.SGD(p, lr=0.1, weight_decay=0.01),
-    lambda p: taper.optim.Adam(p, lr=0.01, amsgrad=True),
-    lambda p: taper.optim.AdamW(p, lr=0.01),
-    lambda p: taper.optim.RAdam(p, lr=0.01),
-    lambda p: taper.optim.RMSprop(p, lr=0.01, momentum=0.5),
-    lambda p: taper.optim.Adagrad(p, lr=0.01),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda p: taper.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
+        lambda p: taper.optim.SGD(p, lr=0.1, weight_decay=0.01),
+        lambda p: taper.optim.Adam(p, lr=0.01, amsgrad=True),
+        lambda p: taper.optim.AdamW(p, lr=0.01),
+        lambda p: taper.optim.RAdam(p, lr=0.01),
+        lambda p: taper.optim.RMSprop(p, lr=0.01, momentum=0.5),
+        lambda p: taper.optim.Adagrad(p, lr=0.01),
+    ],
+)
 def test_optimizers_and_schedulers_in_a_program(make):
     def training(capture):
         taper.manual_seed(0)
-        model = taper.nn.Sequential(
-            taper.nn.Linear(5, 7), taper.nn.Tanh(), taper.nn.Linear(7, 2)
-        )
+        model = taper.nn.Sequential(taper.nn.Linear(5, 7), taper.nn.Tanh(), taper.nn.Linear(7, 2))
         optimizer = make(model.parameters())
         scheduler = taper.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
         x, y = taper.randn(6, 5), taper.randn(6, 2)
@@ -323,7 +341,9 @@ def test_a_program_lets_go_of_its_arrays():
 @needs_native
 @pytest.mark.parametrize("change", range(12))
 def test_numbers_that_are_not_sound_are_refused(change):
-    captured, _ = replayed(lambda x, y: (x @ y).sum(0) * 2.0, taper.ones(30, 40), taper.ones(40, 20))
+    captured, _ = replayed(
+        lambda x, y: (x @ y).sum(0) * 2.0, taper.ones(30, 40), taper.ones(40, 20)
+    )
     runner = runner_of(captured)
     slots = [each.described() for each in runner.plan.slots]
     steps = list(runner.plan.steps)

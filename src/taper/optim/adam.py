@@ -40,7 +40,8 @@ class AdamNumbers(Numbers):
 
     def advance(self, group: dict[str, Any], scalars: tuple[float, ...]) -> None:
         """Become the coefficients of another step with the same options, which are numbers."""
-        eps, size = self._of_step(group, group["lr"], *group["betas"], scalars)
+        beta1, beta2 = group["betas"]
+        eps, size = self._of_step(group, group["lr"], beta1, beta2, scalars)
         self.eps.fill(eps)
         self.size.fill(size)
 

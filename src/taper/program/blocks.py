@@ -130,15 +130,19 @@ class _Group:
             (value,) = node.inputs
             if self.stores.get(value.number) is not node:
                 given = self._operand(value, node.shape)
-                target = self._in_memory(("store", node.number), node, self.plan.store_slot(node).number)
+                target = self._in_memory(
+                    ("store", node.number), node, self.plan.store_slot(node).number
+                )
                 self._note("copy", None, [node.dtype] * 2, [given, target])
             self.numbers[node.number] = self.numbers.get(("store", node.number), -1)
         else:
-            given = [self._operand(each, node.shape) for each in node.inputs]
+            operands = [self._operand(each, node.shape) for each in node.inputs]
             dtypes = [*[each.dtype for each in node.inputs], node.dtype]
             is_name = isinstance(node.what, str)
             name = node.what if is_name else node.what.__name__
-            self._note(name, None if is_name else node.what, dtypes, [*given, self._target(node)])
+            self._note(
+                name, None if is_name else node.what, dtypes, [*operands, self._target(node)]
+            )
 
     def _note(self, name: str, ufunc: Any, dtypes: list[np.dtype], numbers: list[int]) -> None:
         self._use(numbers)

@@ -13,6 +13,7 @@ from typing import Any
 
 from taper.program.graph import LONGEST_ROW, Graph, Node, is_row_major, lengths_around
 
+SHORT = 4096  # elements up to which the number of steps counts, not what they read
 MOST_MEMBERS = 100  # nodes and operands of a group: the executor has 128 registers
 
 
@@ -27,6 +28,7 @@ class Step:
         self.reads: set[int] = set()  # numbers of memory
         self.writes: set[int] = set()
         self.operands: set[int] = set()
+        self.roots: set[int] = set()  # what the operands are views of
         self.unit = 1  # blocks are multiples of it: rows that are reduced
 
 
@@ -68,7 +70,12 @@ class Fusion:
         candidates = self.groups.setdefault(count, [])
         own = [self.step_of.get(each.root.number) for each in node.inputs]
         preferred = [each for each in own if each is not None and each.kind == "group"]
-        for step in [*preferred, *reversed(candidates[-8:])]:
+        # Others with as many elements: if they read the same, or are so short that steps count.
+        given = {each.root.number for each in node.inputs}
+        preferred += [
+            each for each in reversed(candidates[-8:]) if count <= SHORT or given & each.roots
+        ]
+        for step in preferred:
             if step.count == count and self._may_join(step, node, needed):
                 self._add(step, node)
                 return
@@ -116,10 +123,11 @@ class Fusion:
         step.nodes.append(node)
         self.step_of[node.number] = step
         step.operands.update([each.number for each in (*node.inputs, node)])
+        step.roots.update([each.root.number for each in node.inputs])
         step.after |= needed
         gained = 0
-        for each in needed:
-            gained |= self.steps[each].ancestors | 1 << each
+        for number in needed:
+            gained |= self.steps[number].ancestors | 1 << number
         if gained & ~step.ancestors:
             mask = 1 << step.number
             for other in self.steps:

@@ -21,7 +21,7 @@ KNOWN = (BOOL, *FLOATS, np.dtype(np.int32), np.dtype(np.int64))
 _CASTS = {"?f", "?d", "?l", "if", "id", "lf", "ld", "l?", "fd", "df", "f?", "d?"}
 
 
-class Untraceable(Exception):
+class UntraceableError(Exception):
     """An expression cannot be written down: the instruction stays a call."""
 
 
@@ -109,7 +109,9 @@ def is_row_major(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
 
 def is_dense(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
     """Whether elements lie in one piece, in some order of the dimensions."""
-    pairs = sorted((stride, length) for stride, length in zip(strides, shape, strict=True) if length != 1)
+    pairs = sorted(
+        (stride, length) for stride, length in zip(strides, shape, strict=True) if length != 1
+    )
     step = itemsize
     for stride, length in pairs:
         if stride != step:
@@ -182,7 +184,7 @@ class Graph:
         """A number, everywhere in an array of some shape."""
         array = np.asarray(value)
         if array.ndim or array.dtype not in KNOWN:
-            raise Untraceable(f"a constant of {array.dtype} {array.shape}")
+            raise UntraceableError(f"a constant of {array.dtype} {array.shape}")
         key = "number", array.tobytes(), array.dtype, shape
         node = self.known.get(key)
         if node is None:
@@ -191,7 +193,12 @@ class Graph:
         return node
 
     def view(
-        self, of: Node, shape: tuple[int, ...], strides: tuple[int, ...], offset: int, dtype: Any = None
+        self,
+        of: Node,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        offset: int,
+        dtype: Any = None,
     ) -> Node:
         """A part of a node's memory; `offset` counts from the start of the memory."""
         root = of.root
@@ -212,13 +219,13 @@ class Graph:
                 found = np.asarray(what(*[each.detail for each in inputs], dtype=None))
             return self.constant(found.astype(dtype), shape)
         if dtype not in KNOWN or any(each.dtype not in KNOWN for each in inputs):
-            raise Untraceable(f"elements of {dtype}")
+            raise UntraceableError(f"elements of {dtype}")
         if isinstance(what, np.ufunc):
             loop = "".join([each.dtype.char for each in inputs]) + "->" + dtype.char
             if loop not in what.types:
-                raise Untraceable(f"{what.__name__} of {loop}")
+                raise UntraceableError(f"{what.__name__} of {loop}")
         elif what == "where" and dtype not in FLOATS:
-            raise Untraceable(f"a choice of {dtype}")
+            raise UntraceableError(f"a choice of {dtype}")
         return self.shared("map", what, tuple(inputs), shape, dtype)
 
     def cast(self, node: Node, dtype: np.dtype) -> Node:
@@ -228,21 +235,21 @@ class Graph:
         if node.kind == "number":
             return self.constant(node.detail.astype(dtype), node.shape)
         if node.dtype.char + dtype.char not in _CASTS:
-            raise Untraceable(f"a cast from {node.dtype} to {dtype}")
+            raise UntraceableError(f"a cast from {node.dtype} to {dtype}")
         return self.shared("map", "cast", (node,), node.shape, dtype)
 
     def copy(self, node: Node) -> Node:
         """The node, row by row in memory of its own."""
         if node.dtype not in KNOWN:
-            raise Untraceable(f"a copy of {node.dtype}")
+            raise UntraceableError(f"a copy of {node.dtype}")
         return self.add("map", "copy", (node,), node.shape, node.dtype)
 
     def reduce(self, what: Any, node: Node, axes: tuple[int, ...]) -> Node:
         """A reduction that keeps the axes with length 1."""
         if what not in (np.add, np.maximum, np.minimum) or node.dtype not in FLOATS:
-            raise Untraceable(f"{what.__name__} of all {node.dtype}")
+            raise UntraceableError(f"{what.__name__} of all {node.dtype}")
         if not node.size:
-            raise Untraceable("a reduction of nothing")
+            raise UntraceableError("a reduction of nothing")
         shape = tuple([1 if nr in axes else length for nr, length in enumerate(node.shape)])
         axes = tuple([nr for nr in axes if node.shape[nr] != 1])
         if not axes:
@@ -276,11 +283,11 @@ class Graph:
     def product(self, left: Node, right: Node) -> Node:
         """The product of two matrices."""
         if left.dtype != right.dtype or left.dtype not in FLOATS:
-            raise Untraceable(f"a product of {left.dtype} and {right.dtype}")
+            raise UntraceableError(f"a product of {left.dtype} and {right.dtype}")
         if len(left.shape) != 2 or len(right.shape) != 2 or left.shape[1] != right.shape[0]:
-            raise Untraceable("a product of stacks")
+            raise UntraceableError("a product of stacks")
         shape = left.shape[0], right.shape[1]
         if 0 in (*shape, left.shape[1]):
-            raise Untraceable("a product of nothing")
+            raise UntraceableError("a product of nothing")
         left, right = (each if matrix_steps(each) else self.copy(each) for each in (left, right))
         return self.shared("product", None, (left, right), shape, left.dtype)

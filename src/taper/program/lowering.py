@@ -8,6 +8,7 @@ Owns: which of the two ways a program runs, and the description of it.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,16 @@ import numpy as np
 from taper.arrays.native import native
 from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.state import NO_GRAD, local
+from taper.program.compiling import COMPILE_AFTER, address_of, request
 from taper.program.executor import PlainRunner
 from taper.program.form import Instruction, Program
 from taper.program.fusion import Fusion, members
-from taper.program.plan import Plan
+from taper.program.plan import GROUP, Plan
+from taper.program.text import group_text
 from taper.program.tracing import Tracer
+
+# Operations on elements from which a group runs long enough to be compiled.
+_WORTH_COMPILING = 20000
 
 
 class Runner(PlainRunner):
@@ -28,13 +34,15 @@ class Runner(PlainRunner):
     def __init__(self, program: Program, exact: bool = False) -> None:
         super().__init__(program)
         self.handle: Any = None
+        self.runs = 0
+        self.is_in_python = True  # the last run
         self.reason = ""  # why the native executor does not run it
         if native is None:
             self.reason = "there is no native module"
             return
         try:
             self._lower(exact)
-        except Exception as error:  # noqa: BLE001 - a program that cannot be lowered runs in Python
+        except Exception as error:
             self.reason = f"{type(error).__name__}: {error}"
 
     def _lower(self, exact: bool) -> None:
@@ -52,6 +60,7 @@ class Runner(PlainRunner):
     def run(self, inputs: Any) -> list[np.ndarray]:
         """Run the program on the arrays of its inputs; returns those of its results."""
         if self.handle is not None:
+            self.is_in_python = False
             state = local.state
             mode, cut = state.mode, state.cut
             state.mode, state.cut = mode | NO_GRAD, cut if mode & NO_GRAD else IN_BACKWARD
@@ -60,17 +69,27 @@ class Runner(PlainRunner):
             finally:
                 state.mode, state.cut = mode, cut
             if results is not None:
+                self.runs += 1
+                if self.runs == COMPILE_AFTER:
+                    self._compile()
                 return results
+        self.is_in_python = True
         return super().run(inputs)
+
+    def _compile(self) -> None:
+        """Let the large groups be compiled in the background; they are used when they are there."""
+        for nr, (kind, step) in enumerate(self.plan.steps):
+            if kind == GROUP and step[0] * len(step[5]) >= _WORTH_COMPILING:
+                text = group_text(step)
+                if text is not None:
+                    request(text, functools.partial(_use, self.handle, nr))
 
     def failed(self) -> Instruction | None:
         """The instruction that raised, if it is known."""
-        if self.handle is None:
+        if self.handle is None or self.is_in_python:
             return super().failed()
-        step = native.failed_step(self.handle)
-        if not 0 <= step < len(self.fusion.order):
-            return None
-        found = list(members(self.fusion.order[step]))
+        step = self.fusion.order[self.plan.rows[native.failed_step(self.handle)]]
+        found = members(step)
         return self.program.instructions[found[0]] if found else None
 
     def describe(self) -> list[dict[str, Any]]:
@@ -94,6 +113,10 @@ class Runner(PlainRunner):
                 }
             )
         return rows
+
+
+def _use(handle: Any, nr: int, function: Any) -> None:
+    native.use_compiled(handle, nr, address_of(function))
 
 
 def build(program: Program, exact: bool = False) -> Runner:

@@ -28,7 +28,9 @@ _ALIGNED = 64
 class Slot:
     """Memory of a program."""
 
-    def __init__(self, number: int, kind: int, like: Any, bytes_: int = 0, source: Any = None) -> None:
+    def __init__(
+        self, number: int, kind: int, like: Any, bytes_: int = 0, source: Any = None
+    ) -> None:
         self.number, self.kind, self.source = number, kind, source
         self.shape, self.strides, self.dtype = like.shape, like.strides, like.dtype
         self.bytes = bytes_
@@ -176,7 +178,8 @@ class Plan:
         sides = []
         for each in node.inputs:
             steps = matrix_steps(each)
-            assert steps is not None
+            if steps is None:
+                raise RuntimeError("a matrix whose rows and columns are both in pieces")
             sides.append((self.slot_of(each.root).number, each.offset, steps[0], int(steps[1])))
         sizes = left.shape[0], left.shape[1], right.shape[1]
         is_double = int(node.dtype == np.float64)
@@ -185,15 +188,23 @@ class Plan:
     def _call(self, node: Node) -> tuple[Any, ...]:
         instruction: Instruction = node.detail
         handles = [self.handle(each) for each in node.inputs]
-        if instruction.kind == "accumulate" and isinstance(instruction.of, Tensor):
+        if self._is_arrival(node):
             return ARRIVE, (handles[0], instruction.of, instruction.run)
         for each in instruction.writes:
             for given, place in zip(node.what, handles, strict=True):
                 if given.memory is each.memory:
                     self.slots[place[0]].written = True
-        function, arguments = _flat(instruction, dict(zip(map(id, node.what), handles, strict=True)))
+        function, arguments = _flat(
+            instruction, dict(zip(map(id, node.what), handles, strict=True))
+        )
         outputs = self._outputs(node, instruction)
         return CALL, (function, arguments, outputs)
+
+    def _is_arrival(self, node: Node) -> bool:
+        """Whether a leaf takes an array, and nobody needs to know which it has afterwards."""
+        instruction = node.detail
+        is_leaf = instruction.kind == "accumulate" and isinstance(instruction.of, Tensor)
+        return is_leaf and not self._results_of(node)
 
     def _outputs(self, node: Node, instruction: Instruction) -> tuple[int, ...]:
         found = {each.detail.number: each for each in self._results_of(node)}

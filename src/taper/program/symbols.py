@@ -21,7 +21,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from taper.arrays import elements, reduction
 from taper.opdef import Op
-from taper.program.graph import BOOL, FLOATS, Graph, Node, Untraceable, is_row_major, row_major
+from taper.program.graph import BOOL, FLOATS, Graph, Node, UntraceableError, is_row_major, row_major
 
 _BYTE = np.zeros(1, np.int8)
 _SIMPLE = {np.positive, np.conjugate}
@@ -33,6 +33,10 @@ class Symbol(NDArrayOperatorsMixin):
 
     __slots__ = ("graph", "is_shared", "node")
 
+    graph: Graph
+    node: Node
+    is_shared: bool  # whether others may see the memory, so that it must not be written
+
     def __new__(  # what `ndarray(...)` means in a kernel: a view of other memory
         cls, shape: Any, dtype: Any, buffer: Any, offset: int = 0, strides: Any = None
     ) -> Any:
@@ -40,7 +44,7 @@ class Symbol(NDArrayOperatorsMixin):
             return np.ndarray(shape, dtype, buffer, offset, strides)
         node = buffer.node
         if dtype != node.dtype:
-            raise Untraceable("memory seen in another dtype")
+            raise UntraceableError("memory seen in another dtype")
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         strides = row_major(shape, node.dtype.itemsize) if strides is None else tuple(strides)
         return buffer._seen(shape, strides, node.offset + offset)
@@ -85,7 +89,7 @@ class Symbol(NDArrayOperatorsMixin):
         )
 
     @property
-    def T(self) -> Any:  # noqa: N802 - NumPy's name
+    def T(self) -> Any:
         return self.transpose()
 
     @property
@@ -98,9 +102,9 @@ class Symbol(NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __bool__(self, *_: Any) -> bool:
-        raise Untraceable("a decision that depends on values")
+        raise UntraceableError("a decision that depends on values")
 
-    __float__ = __int__ = __index__ = __iter__ = __setitem__ = __array__ = view = __bool__  # type: ignore[assignment]
+    __float__ = __int__ = __index__ = __iter__ = __setitem__ = __array__ = view = __bool__
 
     def item(self) -> Any:
         """The one element, as a symbol still."""
@@ -121,14 +125,14 @@ class Symbol(NDArrayOperatorsMixin):
         before = as_strided(_BYTE, node.shape, node.strides)
         after = change(before)
         if not isinstance(after, np.ndarray):
-            raise Untraceable("an index that is no view")
+            raise UntraceableError("an index that is no view")
         start = before.__array_interface__["data"][0]
         offset = node.offset + after.__array_interface__["data"][0] - start
         return self._seen(after.shape, after.strides, offset)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
         if order != "C":
-            raise Untraceable("a reshape by columns")
+            raise UntraceableError("a reshape by columns")
         wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         try:
             return self._rearranged(lambda array: array.reshape(wanted, copy=False))
@@ -151,7 +155,7 @@ class Symbol(NDArrayOperatorsMixin):
     def __getitem__(self, index: Any) -> Any:
         parts = index if isinstance(index, tuple) else (index,)
         if not all(each is None or each is ... or isinstance(each, int | slice) for each in parts):
-            raise Untraceable("an index by an array")
+            raise UntraceableError("an index by an array")
         return self._rearranged(lambda array: array[parts if ... in parts else (*parts, ...)])
 
     # --- what is computed ------------------------------------------------------------------------
@@ -170,7 +174,9 @@ class Symbol(NDArrayOperatorsMixin):
 
     conjugate = conj
 
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def sum(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
         return _reduced(self, np.add, axis, keepdims, dtype)
 
     def max(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
@@ -179,7 +185,9 @@ class Symbol(NDArrayOperatorsMixin):
     def min(self, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
         return _reduced(self, np.minimum, axis, keepdims)
 
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    def mean(
+        self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+    ) -> Any:
         total = self.sum(axis, dtype, None, keepdims)
         return total / (self.size // max(total.size, 1))
 
@@ -199,7 +207,7 @@ class Symbol(NDArrayOperatorsMixin):
             _refuse(options)
             result = _reduced(array, ufunc, axis, keepdims, dtype)
         elif method != "__call__":
-            raise Untraceable(f"{ufunc.__name__}.{method}")
+            raise UntraceableError(f"{ufunc.__name__}.{method}")
         elif ufunc is np.matmul:
             _refuse(options)
             result = _matrix_product(*inputs)
@@ -213,7 +221,7 @@ class Symbol(NDArrayOperatorsMixin):
     def __array_function__(self, function: Any, _: Any, args: Any, kwargs: Any) -> Any:
         meaning = _FUNCTIONS.get(function)
         if meaning is None:
-            raise Untraceable(f"numpy.{function.__name__}")
+            raise UntraceableError(f"numpy.{function.__name__}")
         return meaning(*args, **kwargs)
 
 
@@ -226,16 +234,16 @@ def symbol(graph: Graph, node: Node, is_shared: bool = False) -> Any:
 
 def _refuse(options: dict[str, Any]) -> None:
     for name, value in options.items():
-        if value not in (True, None) or name == "where" and value is not True:
-            raise Untraceable(f"the option {name}")
+        if value not in (True, None) or (name == "where" and value is not True):
+            raise UntraceableError(f"the option {name}")
 
 
 def _written(out: Any, result: Any) -> Any:
     """The meaning of `out=`: from now on the symbol is the result."""
     if not isinstance(out, Symbol) or out.is_shared:
-        raise Untraceable("memory that others may see is written")
+        raise UntraceableError("memory that others may see is written")
     if out.shape != result.shape:
-        raise Untraceable("a result that is broadcast into memory")
+        raise UntraceableError("a result that is broadcast into memory")
     out.node = out.graph.cast(result.node, out.dtype)
     return out
 
@@ -246,16 +254,20 @@ def _node(graph: Graph, value: Any, dtype: Any = None) -> Node:
     if isinstance(value, np.ndarray) and value.ndim:
         if value.size and (value == value.reshape(-1)[0]).all():
             return graph.constant(value.reshape(-1)[0], value.shape)
-        raise Untraceable("an array that the kernel made")
+        raise UntraceableError("an array that the kernel made")
     return graph.constant(np.asarray(value, dtype))
 
 
 def _mapped(graph: Graph, ufunc: Any, inputs: tuple[Any, ...], dtype: Any = None) -> Any:
     """The element-wise operation, its operands in the dtypes that NumPy computes it in."""
     if ufunc.nout != 1 or ufunc.signature is not None:
-        raise Untraceable(ufunc.__name__)
+        raise UntraceableError(ufunc.__name__)
     kinds = [
-        type(each) if type(each) in _WEAK else each.dtype if hasattr(each, "dtype") else np.dtype(type(each))
+        type(each)
+        if type(each) in _WEAK
+        else each.dtype
+        if hasattr(each, "dtype")
+        else np.dtype(type(each))
         for each in inputs
     ]
     chosen = {} if dtype is None else {"signature": (None,) * len(inputs) + (np.dtype(dtype),)}
@@ -304,7 +316,7 @@ def _reduced(array: Any, ufunc: Any, axis: Any, keepdims: bool, dtype: Any = Non
 def _matrix_product(left: Any, right: Any) -> Any:
     """left @ right, for matrices and vectors."""
     if not isinstance(left, Symbol) or not isinstance(right, Symbol) or not left.ndim * right.ndim:
-        raise Untraceable("a product with a constant")
+        raise UntraceableError("a product with a constant")
     shape = left.shape[:-1] + right.shape[1:]
     if left.ndim == 1:
         left = left.reshape(1, -1)
@@ -323,7 +335,7 @@ def _graph_of(*values: Any) -> Graph:
     for each in values:
         if isinstance(each, Symbol):
             return each.graph
-    raise Untraceable("no symbol")
+    raise UntraceableError("no symbol")
 
 
 def _where(condition: Any, first: Any, second: Any) -> Any:
@@ -338,9 +350,13 @@ def _where(condition: Any, first: Any, second: Any) -> Any:
 
 
 def _like(value: Any) -> Callable[..., Any]:
-    def make(array: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None) -> Any:
+    def make(
+        array: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+    ) -> Any:
         kind = array.dtype if dtype is None else np.dtype(dtype)
-        return symbol(array.graph, array.graph.constant(np.array(value, kind), shape or array.shape))
+        return symbol(
+            array.graph, array.graph.constant(np.array(value, kind), shape or array.shape)
+        )
 
     return make
 
@@ -399,7 +415,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 def _logistic(values: Any) -> Any:
     if not isinstance(values, Symbol) or values.dtype != np.float32 or values.graph.exact:
-        raise Untraceable("logistic in double precision")
+        raise UntraceableError("logistic in double precision")
     node = values.node
     return symbol(values.graph, values.graph.map("logistic", [node], node.dtype))
 
@@ -441,7 +457,7 @@ class _NumPy:
 _NUMPY = _NumPy()
 
 
-class _World(dict):  # type: ignore[type-arg]
+class _World(dict):
     """The globals of a module, seen through `stand_in`."""
 
     def __init__(self, real: dict[str, Any]) -> None:

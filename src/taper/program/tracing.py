@@ -12,7 +12,7 @@ import numpy as np
 
 from taper.opdef import Formula, Op
 from taper.program.form import Instruction, Program, Value
-from taper.program.graph import KNOWN, Graph, Node, Untraceable, is_dense
+from taper.program.graph import KNOWN, Graph, Node, UntraceableError, is_dense
 from taper.program.symbols import Symbol, _operator, _reduced, in_world, symbol
 
 
@@ -74,7 +74,7 @@ class Tracer:
         if node is None:
             node = self.memory_node(memory)
         elif node.strides != memory.strides and node.kind != "number":
-            raise Untraceable("a view of memory that lies otherwise")
+            raise UntraceableError("a view of memory that lies otherwise")
         return self.graph.view(node, value.shape, value.strides, node.offset + offset, value.dtype)
 
     def _holder(self, value: Value) -> Value:
@@ -86,7 +86,13 @@ class Tracer:
         node = self.memories.get(memory.number)
         if node is None:
             node = self.graph.add(
-                "memory", 0, self.last_python, memory.shape, memory.dtype, strides=memory.strides, detail=memory
+                "memory",
+                0,
+                self.last_python,
+                memory.shape,
+                memory.dtype,
+                strides=memory.strides,
+                detail=memory,
             )
             self.memories[memory.number] = node
         return node
@@ -99,18 +105,22 @@ class Tracer:
     def bind(self, value: Value, node: Node) -> None:
         """From now on the value is this node."""
         if node.shape != value.shape or node.dtype != value.dtype:
-            raise Untraceable(f"{node.dtype} {node.shape} where {value.dtype} {value.shape} is known")
+            raise UntraceableError(
+                f"{node.dtype} {node.shape} where {value.dtype} {value.shape} is known"
+            )
         if value.number in self.pinned:
             self._store(value, node)
             return
         if node.kind != "number" and not _same_layout(node, value):
             node = self._laid_out(node, value)
+        elif node.kind != "number" and node.strides != value.strides:
+            node = self.graph.view(node, value.shape, value.strides, node.offset)
         self.bound[value.number] = node
 
     def _laid_out(self, node: Node, value: Value) -> Node:
         """A copy of a node in the layout of a value."""
         if not is_dense(value.shape, value.strides, value.dtype.itemsize):
-            raise Untraceable("a result with gaps")
+            raise UntraceableError("a result with gaps")
         copy = self.graph.copy(node)
         copy.strides = value.strides
         return copy
@@ -118,7 +128,7 @@ class Tracer:
     def _store(self, value: Value, node: Node) -> None:
         """Write a node into memory that belongs to the value."""
         if not is_dense(value.shape, value.strides, value.dtype.itemsize):
-            raise Untraceable("a result with gaps")
+            raise UntraceableError("a result with gaps")
         store = self.graph.add(
             "store", None, (node,), value.shape, value.dtype, strides=value.strides, detail=value
         )
@@ -150,7 +160,7 @@ class Tracer:
             before = len(self.graph.nodes)
             try:
                 self._trace(instruction)
-            except Exception as error:  # noqa: BLE001 - whatever a kernel does with symbols
+            except Exception as error:
                 self.graph.forget_since(before)
                 for output in instruction.outputs:
                     if output is not None:
@@ -175,16 +185,14 @@ class Tracer:
     def _is_view(self, instruction: Instruction) -> bool:
         """Whether all results lie in memory that is there already."""
         given = {each.memory.number for each in instruction.operands()}
-        return all(
-            each is None or each.memory.number in given for each in instruction.outputs
-        )
+        return all(each is None or each.memory.number in given for each in instruction.outputs)
 
     def _trace(self, instruction: Instruction) -> None:
         results = _expression(instruction, self._symbols(instruction.arguments))
         if not isinstance(results, tuple | list):
             results = (results,)
         if len(results) != len(instruction.outputs):
-            raise Untraceable("another number of results")
+            raise UntraceableError("another number of results")
         for output, result in zip(instruction.outputs, results, strict=True):
             if output is None:
                 continue
@@ -218,7 +226,13 @@ class Tracer:
             if instruction.kind == "write" and output in instruction.writes:
                 continue
             result = self.graph.add(
-                "result", nr, (call,), output.shape, output.dtype, strides=output.strides, detail=output
+                "result",
+                nr,
+                (call,),
+                output.shape,
+                output.dtype,
+                strides=output.strides,
+                detail=output,
             )
             if output.number in self.pinned:
                 self._written(output, result)
@@ -254,12 +268,12 @@ def _same_layout(node: Node, value: Value) -> bool:
 def _constant(graph: Graph, value: Any) -> Node:
     array = np.asarray(value)
     if array.ndim:
-        raise Untraceable("an array that the kernel made")
+        raise UntraceableError("an array that the kernel made")
     return graph.constant(array)
 
 
 def _reason(error: Exception) -> str:
-    return str(error) if isinstance(error, Untraceable) else f"{type(error).__name__}: {error}"
+    return str(error) if isinstance(error, UntraceableError) else f"{type(error).__name__}: {error}"
 
 
 def _expression(instruction: Instruction, arguments: tuple[Any, ...]) -> Any:
@@ -275,9 +289,10 @@ def _expression(instruction: Instruction, arguments: tuple[Any, ...]) -> Any:
         return first + second
     if instruction.kind == "fit":
         (output,) = instruction.outputs
-        assert output is not None
+        if output is None:
+            raise UntraceableError("a gradient that nobody wants")
         return fitted(arguments[0], output.shape, output.dtype)
-    raise Untraceable(f"nothing is known about {instruction.name}")
+    raise UntraceableError(f"nothing is known about {instruction.name}")
 
 
 def _refuse_promotion(entry: Op, arguments: tuple[Any, ...]) -> None:
@@ -286,7 +301,7 @@ def _refuse_promotion(entry: Op, arguments: tuple[Any, ...]) -> None:
         return
     found = {each.dtype for each in arguments if isinstance(each, Symbol)}
     if len(found) > 1 or (entry.promote == "float" and any(each.kind != "f" for each in found)):
-        raise Untraceable("operands of several dtypes")
+        raise UntraceableError("operands of several dtypes")
 
 
 def fitted(grad: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
@@ -300,4 +315,3 @@ def fitted(grad: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         )
         grad = _reduced(grad, np.add, axes, True).reshape(shape)
     return grad if grad.dtype == dtype else grad.astype(dtype)
-

@@ -7,17 +7,19 @@ are computed at every step from the options of the group, so a scheduler works.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import is_, itemgetter
+from operator import itemgetter
 from typing import Any
 
 from taper.arrays.native import native
 from taper.autograd.meta import VersionCounter
-from taper.optim import optimizer as hooks
 from taper.optim.adam import AdamNumbers
-from taper.optim.programs import program_of
+from taper.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
+from taper.optim.programs import _OPERATIONS, program_of
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.optim.update import computed_in
+from taper.program.compiling import COMPILE_AFTER, address_of, request
 from taper.program.form import Place
+from taper.program.text import rule_text
 from taper.tensor import Tensor
 
 _ODD = ("differentiable", "foreach", "fused", "capturable")
@@ -26,7 +28,9 @@ _ODD = ("differentiable", "foreach", "fused", "capturable")
 class Update:
     """Stand for `optimizer.step()`: called without arguments."""
 
-    def __init__(self, optimizer: RuleOptimizer, otherwise: Callable[[], Any], place: Place) -> None:
+    def __init__(
+        self, optimizer: RuleOptimizer, otherwise: Callable[[], Any], place: Place
+    ) -> None:
         self.optimizer, self.otherwise, self.place = optimizer, otherwise, place
         self.groups: list[_Group] | None = None
 
@@ -35,8 +39,8 @@ class Update:
         if (
             optimizer._optimizer_step_pre_hooks
             or optimizer._optimizer_step_post_hooks
-            or hooks._global_optimizer_pre_hooks
-            or hooks._global_optimizer_post_hooks
+            or _global_optimizer_pre_hooks
+            or _global_optimizer_post_hooks
             or "found_inf" in optimizer.__dict__
             or "grad_scale" in optimizer.__dict__
         ):
@@ -63,21 +67,21 @@ class _Group:
         self.names = tuple(optimizer._arrays(options))
         self.scalars = type(optimizer)._scalars
         self.state = optimizer.state
-        self.states = tuple([self.state.get(each) for each in self.params])
+        self.states: tuple[Any, ...] = tuple([self.state.get(each) for each in self.params])
         self.numbers: Any = None
+        self.constants: Any = None
         self.program: Any = None
+        self.compiled: dict[bytes, int] = {}  # where the code of a rule is, as a function
+        self.runs = 0
         self.is_usual = bool(self.params) and len(self.names) <= 6
         dtypes = {each._array.dtype for each in self.params}
         self.is_usual &= len(dtypes) == 1 and all(each._change is None for each in self.params)
-        self.dtype = next(iter(dtypes), None)
+        self.dtype: Any = next(iter(dtypes), None)
 
     def update(self, place: Place) -> bool:
         """Run the rule; False, with nothing done, if the optimizer itself has to."""
         options, optimizer = self.options, self.optimizer
         if not self.is_usual or optimizer.state is not self.state:
-            return False
-        given = options["params"]
-        if len(given) != len(self.params) or not all(map(is_, given, self.params)):
             return False
         values = self.read(options)
         if values != self.values and not self._look_at(values):
@@ -92,16 +96,26 @@ class _Group:
             numbers = type(optimizer)._numbers(options, before, computed_in(self.dtype))
             self.program = program_of(type(optimizer)._rule, numbers, 2 + len(self.names))
             self.numbers = numbers
+            self.constants = self.program and self.program.constants(numbers)
         if self.program is None:
             return False
         numbers = self.numbers
-        code, constants, temporaries = self.program
+        code = self.program.instructions
         done: bool = native.update_parameters(
             *(self.params, self.states, self.state, self.names, self.scalars, before),
-            *(numbers.after, place, numbers.writes, VersionCounter),
-            *(code, constants(numbers), temporaries),
+            *(numbers.after, place, numbers.writes, VersionCounter, code, self.constants),
+            *(self.program.temporaries, self.compiled.get(code, 0), options["params"]),
         )
+        self.runs += 1
+        if self.runs == COMPILE_AFTER:
+            self._request(code, len(self.constants))
         return done
+
+    def _request(self, code: bytes, constants: int) -> None:
+        """Let the rule be compiled in the background."""
+        text = rule_text(code, _OPERATIONS, 2 + len(self.names), constants, self.dtype)
+        if text is not None:
+            request(text, lambda found: self.compiled.update({code: address_of(found)}))
 
     def _look_at(self, values: tuple[Any, ...]) -> bool:
         """Take note of options that have changed; False if they are not for this way."""
@@ -121,7 +135,11 @@ class _Group:
 
 def update_call(owner: Any, run: Callable[[], Any], name: str, place: Place) -> Callable[[], Any]:
     """Return what runs a step of an optimizer: the native way where there is one."""
-    if native is None or not isinstance(owner, RuleOptimizer) or not name.startswith("Optimizer.step#"):
+    if (
+        native is None
+        or not isinstance(owner, RuleOptimizer)
+        or not name.startswith("Optimizer.step#")
+    ):
         return run
     if type(owner).step is not RuleOptimizer.step:
         return run
