@@ -81,6 +81,12 @@ static PyMethodDef methods[] = {
     ROW(copy_across),
     ROW(meet_in),
     ROW(reduce_in),
+    ROW(make_program),
+    ROW(run_program),
+    ROW(guards_hold),
+    ROW_OF_ONE(failed_step),
+    ROW(update_parameters),
+    ROW(use_compiled),
     {NULL, NULL, 0, NULL},
 };
 

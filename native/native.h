@@ -121,5 +121,11 @@ SEVERAL(scatter_along);
 SEVERAL(copy_across);
 SEVERAL(meet_in);
 SEVERAL(reduce_in);
+SEVERAL(make_program);
+SEVERAL(run_program);
+SEVERAL(guards_hold);
+ONE(failed_step);
+SEVERAL(update_parameters);
+SEVERAL(use_compiled);
 
 #endif
