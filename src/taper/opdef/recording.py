@@ -138,7 +138,8 @@ def _add_needs(source: Source, op: Op, depth: int = 1) -> None:
 def add_recording(source: Source, op: Op) -> None:
     """What `requires_grad` asks for, after the outputs are made."""
     result = result_expression(op)
-    source.add(f"if mode:\n    return {result}")
+    if not op.view:  # `compiler` has asked
+        source.add(f"if mode:\n    return {result}")
     _add_needs(source, op)
     source.add(f"if not ({_needs_text(op)}):\n    return {result}")
     _add_node(source, op, result)
