@@ -231,7 +231,9 @@ def test_a_write_between_forward_and_backward_is_refused():
     loss = captured(taper.ones(2))
     with taper.no_grad():
         weight.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation.*version 1; expected version 0"):
+    with pytest.raises(
+        RuntimeError, match="modified by an inplace operation.*version 1; expected version 0"
+    ):
         loss.backward()
 
 
@@ -276,3 +278,13 @@ def test_profilers_and_transforms_see_the_function_itself():
     assert "aten::sin" in {each.key for each in profile.key_averages()}
     gradient = taper.func.grad(captured)(taper.zeros(2))
     assert gradient.tolist() == [1.0, 1.0]
+
+
+def test_a_leaf_that_no_used_result_leads_to_has_no_gradient():
+    one, other = taper.ones(2, requires_grad=True), taper.ones(2, requires_grad=True)
+    captured = taper.capture(lambda x: ((x * one).sum(), (x * other).sum()))
+    for _ in range(4):
+        one.grad = other.grad = None
+        captured(taper.ones(2))[0].backward()
+        assert one.grad.tolist() == [1.0, 1.0]
+        assert other.grad is None

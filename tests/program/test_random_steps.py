@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from random_steps import run
 
 import taper
+from random_steps import run
 
 
 def same(found: Any, expected: Any) -> bool:

@@ -1,4 +1,7 @@
-"""Programs that try to trick the guards of `capture`: each ends as eager mode does."""
+"""Programs that try to trick the guards of `capture`: each ends as eager mode does.
+
+Long because: each trick is a program of its own.
+"""
 
 from __future__ import annotations
 

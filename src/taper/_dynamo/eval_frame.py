@@ -98,7 +98,7 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
         return functools.partial(disable, recursive=recursive, reason=reason)
     if isinstance(fn, type):
         return fn
-    made = optimized(fn) if callable(fn) else fn
+    made: Any = optimized(fn) if callable(fn) else fn
     if isinstance(made, OptimizedModule):
         made.__dict__["_captured"] = fn
     elif not isinstance(fn, Module):

@@ -18,10 +18,10 @@ from taper.autograd.views import bump_version, version_counter
 from taper.nn.utils import clip_grad
 from taper.opdef import Op, methods, named_composites
 from taper.opdef.writes import check_destination, compute
-from taper.optim.lr_scheduler.base import LRScheduler
 from taper.ops.attention import scaled
 from taper.ops.index import getitem
 from taper.ops.norm import batch
+from taper.optim.lr_scheduler.base import LRScheduler
 from taper.program.form import Place
 from taper.sampling import discrete
 from taper.tensor import Tensor, wrap
@@ -152,9 +152,9 @@ def draw_call(
 
 def follow_call(*arguments: Any) -> tuple[np.ndarray, np.ndarray]:
     """The running statistics of a BatchNorm, which are the first two arguments."""
-    mean, variance, *rest, momentum, array = arguments
-    batch.follow(wrap(mean), wrap(variance), *tensors(tuple(rest)), momentum, array)
-    return mean, variance
+    running_mean, running_var, mean, variance, momentum, array = arguments
+    batch.follow(wrap(running_mean), wrap(running_var), wrap(mean), wrap(variance), momentum, array)
+    return running_mean, running_var
 
 
 def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
@@ -173,8 +173,8 @@ def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
 def special_functions() -> dict[Any, tuple[str, str]]:
     """The functions beside the table that a recording must see: (way, name) by function.
 
-    The ways are "read", "turn", "make", "draw" (makes a tensor with random numbers), "write", "fill" (an
-    array, with random numbers), "follow" and "effect" (is called again as it was).
+    The ways are "read", "turn", "make", "draw" (makes a tensor with random numbers), "write",
+    "fill" (an array, with random numbers), "follow" and "effect" (is called again as it was).
     """
     found: dict[Any, tuple[str, str]] = {}
     named = dict(named_composites)

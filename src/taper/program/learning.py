@@ -11,13 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd.engine import GraphTask
 from taper.autograd.grad_mode import enable_grad
 from taper.autograd.provenance import describe
-from taper.autograd.state import NO_GRAD, local
-from taper.autograd.views import gradient_edge
-from taper.program import passes
-from taper.program.executor import PlainRunner, alive
+from taper.autograd.state import local
+from taper.program.derivation import derive
 from taper.program.form import Place, Program, Value
 from taper.program.guards import Guards, put_together
 from taper.program.reads import Read
@@ -164,7 +161,7 @@ def learn(
     if recorder.program.instructions:
         entry.place = recorder.program.instructions[0].place
     if refusal is None:
-        _describe(entry, recorder, result, tensors)
+        _describe(entry, recorder, result, tensors, build)
         refusal = entry.refusal = recorder.refusal
     if refusal is not None:  # whatever is around it: a function with effects has them again
         entry.guards = Guards(rest, tensors, state, None, None)
@@ -187,7 +184,13 @@ def _writes_outside(instruction: Any) -> bool:
     return any(each.memory.origin in ("input", "external") for each in instruction.writes)
 
 
-def _describe(entry: Entry, recorder: Recorder, result: Any, tensors: Sequence[Tensor]) -> None:
+def _describe(
+    entry: Entry,
+    recorder: Recorder,
+    result: Any,
+    tensors: Sequence[Tensor],
+    build: Callable[[Program], Any],
+) -> None:
     """Note what the function returned, and its backward if the results have a history."""
     values: list[Value] = []
     live: list[Result] = []
@@ -220,78 +223,9 @@ def _describe(entry: Entry, recorder: Recorder, result: Any, tensors: Sequence[T
 
     entry.structure = described(result, make)
     if recorder.refusal is None:
-        saved = _note_backward(entry, recorder, live, kept) if live else []
+        saved: list[Value] = []
+        if live:
+            pairs = [(each, owner) for each, owner in kept.values() if each in live]
+            entry.backward, saved = derive(recorder, pairs, build)
         recorder.program.results = (*values, *saved)
         entry.saved = len(saved)
-
-
-def _note_backward(
-    entry: Entry, recorder: Recorder, live: list[Result], kept: dict[int, tuple[Result, Tensor]]
-) -> list[Value]:
-    """Write the backward of the results down, as a program; returns what it needs kept."""
-    program = recorder.program
-    forward = program.instructions
-    owners = {id(result): tensor for result, tensor in kept.values()}
-    roots, seeds, outputs = [], [], []
-    for result in live:
-        tensor = owners[id(result)]
-        node, nr = gradient_edge(tensor)
-        seed = np.ones(tensor._array.shape, tensor._array.dtype)
-        seeds.append(recorder.seed(seed, len(seeds)))
-        outputs.append((seed.shape, seed.dtype))
-        roots.append((node, nr, seed))
-    leaves: list[Value] = []
-    grads: list[Value] = []
-    reached: list[set[int]] = []
-
-    def arrive(leaf: Tensor, grad: np.ndarray | None) -> None:
-        value = recorder.value_of(leaf)
-        found = None if grad is None else recorder.find(grad)
-        if value is None or found is None:
-            return
-        leaves.append(value)
-        grads.append(found)
-        reached.append(set(range(len(roots))))
-
-    program.instructions = []
-    task = GraphTask(keep_graph=True, create_graph=False, accumulate=True)
-    task.roots = roots
-    border = {
-        gradient_edge(each.tensor): each.tensor
-        for each in (*program.inputs, *program.externals)
-        if each.tensor.requires_grad and not each.tensor.is_leaf
-    }
-    try:
-        _run_alone(recorder, task, arrive, border)
-    except RuntimeError:  # the graph was freed inside: the results keep their nodes
-        program.instructions = forward
-        return []
-    backward = Program(program.instructions, program.values)
-    program.instructions = forward
-    backward.results = tuple(grads)
-    made = {each.number for item in backward.instructions for each in item.outputs if each}
-    known = {each.number for each in seeds}
-    needed: dict[int, Value] = {}
-    for value in (*[v for item in alive(backward) for v in item.operands()], *grads):
-        if value.number not in made and value.number not in known and value.origin != "constant":
-            needed[value.number] = value
-    backward.externals = [each for each in needed.values() if each.origin == "external"]
-    saved = [each for each in needed.values() if each.origin != "external"]
-    backward.inputs = [*seeds, *saved]
-    for nr, result in enumerate(live):
-        result.live = nr
-    entry.backward = BackwardProgram(PlainRunner(backward), outputs, leaves, reached)
-    return saved
-
-
-def _run_alone(recorder: Recorder, task: GraphTask, arrive: Any, border: dict[Any, Any]) -> None:
-    """Run a pass that only the recorder sees."""
-    state = local.state
-    mode, current, running = state.mode, state.current_node, state.graph_task
-    state.mode = mode | NO_GRAD
-    state.graph_task = task
-    task.look_around(state)
-    try:
-        passes.run_pass(recorder, task, state, arrive, border)
-    finally:
-        state.mode, state.current_node, state.graph_task = mode, current, running

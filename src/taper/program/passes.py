@@ -38,10 +38,9 @@ def run_pass(
 ) -> None:
     """Run every node that the roots lead to; see `engine.run_in_python`.
 
-    With `arrive` gradients go there and not into `.grad`; those for an edge of `border` go there for
-    its tensor, and not beyond.
+    With `arrive` gradients go there and not into `.grad`; those for an edge of `border` go there
+    for its tensor, and not beyond.
     """
-    border = border or {}
     if task.create_graph:
         recorder.give_up("a pass with create_graph=True runs")
     elif task.wanted is not None:
@@ -49,42 +48,62 @@ def run_pass(
     if recorder.refusal is not None and arrive is None:
         engine.run_in_python(task, state)
         return
-    roots = list(dict.fromkeys([node for node, _, _ in task.roots]))
-    awaited = task.reached = _count_incoming(roots, border)
-    at_border: dict[Node, list[Any]] = {}
-    received: dict[Node, list[Any]] = {}
-    for node, nr, grad in task.roots:
-        if recorder.find(grad) is None:
-            recorder.constant(grad)  # the implicit gradient of a loss
-        _receive(recorder, received, node, nr, grad)
-    ready: list[tuple[int, int, Node]] = []
-    tick = itertools.count()
-    got_ready = [node for node in roots if not awaited[node]]
-    while ready or got_ready:
-        for node in got_ready:
-            heappush(ready, (-node._sequence, next(tick), node))
-        node = heappop(ready)[2]
-        state.current_node = node
-        grads = received.pop(node, None) or [None] * node._output_count
-        results = _evaluate(recorder, node, grads, task, arrive)
+    _Pass(recorder, task, arrive, border or {}).run(state)
+
+
+class _Pass:
+    """One pass that is written down."""
+
+    def __init__(
+        self, recorder: Any, task: GraphTask, arrive: Arrival | None, border: dict[Edge, Any]
+    ) -> None:
+        self.recorder, self.task = recorder, task
+        self.arrive, self.border = arrive, border
+        self.received: dict[Node, list[Any]] = {}
+        self.at_border: dict[Node, list[Any]] = {}
+        self.awaited: dict[Node, int] = {}
+
+    def run(self, state: State) -> None:
+        """Run all nodes, of those that are ready the last recorded first (I3)."""
+        task, recorder = self.task, self.recorder
+        roots = list(dict.fromkeys([node for node, _, _ in task.roots]))
+        self.awaited = task.reached = _count_incoming(roots, self.border)
+        for node, nr, grad in task.roots:
+            if recorder.find(grad) is None:
+                recorder.constant(grad)  # the implicit gradient of a loss
+            _receive(recorder, self.received, node, nr, grad)
+        ready: list[tuple[int, int, Node]] = []
+        tick = itertools.count()
+        got_ready = [node for node in roots if not self.awaited[node]]
+        while ready or got_ready:
+            for node in got_ready:
+                heappush(ready, (-node._sequence, next(tick), node))
+            node = heappop(ready)[2]
+            state.current_node = node
+            grads = self.received.pop(node, None) or [None] * node._output_count
+            got_ready = self._send(node, _evaluate(recorder, node, grads, task, self.arrive))
+        for (node, nr), tensor in self.border.items():
+            if self.arrive is not None and node in self.at_border:
+                self.arrive(tensor, self.at_border[node][nr])
+
+    def _send(self, node: Node, results: Sequence[Any]) -> list[Node]:
+        """Send gradients along their edges; returns the nodes that then are ready."""
         got_ready = []
         for position, following in enumerate(node._edges):
             if following is None:
                 continue
             grad, nr = results[position], node._edge_nrs[position]
-            outside = (following, nr) in border
+            outside = (following, nr) in self.border
             if grad is not None:
-                fitted = _fit(recorder, grad, following, nr, node, position)
-                target = at_border if outside else received
-                _receive(recorder, target, following, nr, fitted)
+                fitted = _fit(self.recorder, grad, following, nr, node, position)
+                target = self.at_border if outside else self.received
+                _receive(self.recorder, target, following, nr, fitted)
             if outside:
                 continue
-            awaited[following] -= 1
-            if not awaited[following]:
+            self.awaited[following] -= 1
+            if not self.awaited[following]:
                 got_ready.append(following)
-    for (node, nr), tensor in border.items():
-        if arrive is not None and node in at_border and at_border[node][nr] is not None:
-            arrive(tensor, at_border[node][nr])
+        return got_ready
 
 
 def _count_incoming(roots: list[Node], border: dict[Edge, Any]) -> dict[Node, int]:

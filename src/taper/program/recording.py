@@ -331,7 +331,7 @@ class Recorder:
     def recording(self) -> Iterator[None]:
         """See what this thread does during the block."""
         state = local.state
-        handlers = {
+        handlers: dict[Any, Any] = {
             function: functools.partial(_through, function, way, name)
             for function, (way, name) in calls.special_functions().items()
         }

@@ -67,8 +67,8 @@ class Watcher:
             code = frame.f_code
             if code in self.codes or is_internal(code.co_filename) or _in_library(code):
                 return
-            caller = frame.f_back.f_code if frame.f_back is not None else code
-            if caller in self._imports or caller.co_filename.startswith("<frozen importlib"):
+            by = frame.f_back.f_code if frame.f_back is not None else code
+            if by in self._imports or by.co_filename.startswith("<frozen importlib"):
                 self._imports.add(code)  # what Python does to import is not the function's
                 return
             module = str(frame.f_globals.get("__name__"))
@@ -239,8 +239,8 @@ _GONE = object()
 
 def _numpy_draws() -> Any:
     """How far NumPy's common generator is: its functions are not seen by a profile."""
-    _, words, position, *rest = np.random.get_state()
-    return words.tobytes(), position, rest  # type: ignore[union-attr]
+    state: Any = np.random.get_state()
+    return state[1].tobytes(), state[2:]
 
 
 def _is_same(found: Any, value: Any) -> bool:

@@ -6,6 +6,7 @@ tree at once: conversion, training mode, gradients, and `repr`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -171,10 +172,7 @@ class Module(StateDict, Calls):
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Capture the module's `forward`, as `taper.compile` does; its arguments change nothing."""
-        # late: most programs capture nothing
-        from taper.capturing import capture
-
-        self.forward = capture(self.forward)
+        self.forward = sys.modules["taper"].capture(self.forward)
 
     # --- training ----------------------------------------------------------------------------
 
