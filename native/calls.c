@@ -13,7 +13,7 @@
 static _Thread_local PyObject *running;
 
 static PyObject *own_hooks[OWN_HOOKS], *forward_name, *with_hooks_name;
-static PyObject *global_hooks[ALL_HOOKS];
+static PyObject *global_hooks[ALL_HOOKS], *note_module;
 
 PyObject *taper_running_module(void) {
     return running;
@@ -75,12 +75,24 @@ static PyObject *call_forward(PyObject *module, PyObject *const *args, Py_ssize_
     return result;
 }
 
+/* Let Python note on the error that is set which module it leaves. */
+static void note_error(PyObject *module) {
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    if (trace != NULL) PyException_SetTraceback(error, trace);
+    PyObject *done = PyObject_CallFunctionObjArgs(note_module, error, module, NULL);
+    Py_XDECREF(done);
+    PyErr_Restore(type, error, trace); /* whatever went wrong with the note */
+}
+
 static PyObject *call_module(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     int hooked = is_hooked(module);
     if (hooked < 0) return NULL;
     PyObject *outer = running, *result;
     running = held(module);
     result = hooked ? call_with_hooks(module, args, count, names) : call_forward(module, args, count, names);
+    if (result == NULL) note_error(module);
     PyObject *inner = running;
     running = outer;
     Py_XDECREF(inner);
@@ -91,15 +103,16 @@ static PyMethodDef call_method = {
     "__call__", (PyCFunction)(void (*)(void))call_module, METH_FASTCALL | METH_KEYWORDS,
     "Compute the module's result: `forward`, with the hooks around it."};
 
-/* know_calls(Calls, hooks of all modules ...): gives the class its `__call__`. */
+/* know_calls(Calls, hooks of all modules ..., note_module): gives the class its `__call__`. */
 PyObject *taper_know_calls(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     static const char *const names[OWN_HOOKS] = {"_backward_hooks", "_backward_pre_hooks", "_forward_hooks",
                                                  "_forward_pre_hooks"};
-    if (count != 1 + ALL_HOOKS || !PyType_Check(args[0]) || forward_name != NULL)
-        return PyErr_Format(PyExc_TypeError, "know_calls(Calls, hooks, hooks, hooks, hooks), once");
+    if (count != 2 + ALL_HOOKS || !PyType_Check(args[0]) || forward_name != NULL)
+        return PyErr_Format(PyExc_TypeError, "know_calls(Calls, hooks, hooks, hooks, hooks, note), once");
     for (int index = 0; index < OWN_HOOKS; index++)
         if ((own_hooks[index] = PyUnicode_InternFromString(names[index])) == NULL) return NULL;
     for (int index = 0; index < ALL_HOOKS; index++) global_hooks[index] = held(args[1 + index]);
+    note_module = held(args[1 + ALL_HOOKS]);
     with_hooks_name = PyUnicode_InternFromString("_call_with_hooks");
     forward_name = PyUnicode_InternFromString("forward");
     PyObject *method = PyDescr_NewMethod((PyTypeObject *)args[0], &call_method);

@@ -40,7 +40,7 @@ def test_help_names_every_command(capsys):
     assert "exit codes" in text
 
 
-@pytest.mark.parametrize("command", ["run", "graph", "demo", "bench", "info"])
+@pytest.mark.parametrize("command", ["run", "graph", "step", "demo", "bench", "info"])
 def test_every_command_explains_itself(command, capsys):
     assert exit_code([command, "--help"]) == 0
     text = capsys.readouterr().out

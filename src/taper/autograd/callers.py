@@ -11,9 +11,10 @@ import gc
 from typing import Any
 
 from taper.arrays.native import native
+from taper.autograd.provenance import describe
 from taper.autograd.state import local
 
-__all__ = ["Holders", "described", "holders_of", "module_of", "path_of", "running_module"]
+__all__ = ["Holders", "described", "holders_of", "module_of", "origin", "path_of", "running_module"]
 
 Holders = dict[int, tuple[str, Any]]  # by `id`: the name of a module in the other that holds it
 
@@ -64,3 +65,10 @@ def holders_of(kind: type) -> Holders:
                 if child is not None:
                     found.setdefault(id(child), (name, each))
     return found
+
+
+def origin(node: Any) -> str:
+    """Return where a node was recorded: `in blocks.4.norm LayerNorm at model.py:12 in forward`."""
+    module = module_of(node)
+    within = "" if module is None else f"in {described(module)} "
+    return f"{within}at {describe((node._code, node._offset))}"

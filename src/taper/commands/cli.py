@@ -4,7 +4,7 @@ Owns: which commands there are, exit codes, what an interrupt looks like.  A com
 imported when the command runs, so that `taper --help` stays instant.
 
 Exit codes: 0 success, 1 the command ran and failed, 2 the command line was wrong, 130 interrupted;
-`run` and `graph` return the program's own.
+`run`, `graph` and `step` return the program's own.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from taper import version
 COMMANDS = {
     "run": ("taper.commands.run", "run a program for PyTorch, with taper as torch"),
     "graph": ("taper.commands.graph", "run a program and draw its last autograd graph"),
+    "step": ("taper.commands.step", "step through a program's backward passes"),
     "demo": ("taper.commands.demo", "see autograd at work, step by step"),
     "bench": ("taper.commands.bench", "measure the speed of this installation"),
     "info": ("taper.commands.info", "what this installation is made of"),
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         description="PyTorch's autograd and training loop on NumPy arrays.\n\n"
         f"commands (`taper COMMAND --help` tells more):\n{commands}",
         epilog="exit codes: 0 worked, 1 failed, 2 wrong command line, 130 interrupted;\n"
-        "run and graph: that of the program",
+        "run, graph and step: that of the program",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"taper {version.taper}")

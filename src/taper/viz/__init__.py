@@ -10,6 +10,9 @@ from typing import Any, NoReturn
 
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
+from taper.viz.explaining import Explanation, explain
+from taper.viz.leaks import Leak, LeakReport, leaks
+from taper.viz.memory import SavedRow, SavedTable, saved_tensors
 from taper.viz.page import Page, show
 from taper.viz.reading import graph, variables_around
 from taper.viz.records import (
@@ -25,7 +28,9 @@ from taper.viz.records import (
     Storage,
     Value,
 )
+from taper.viz.summaries import Summary
 from taper.viz.svg import Arrow, Box, printable
+from taper.viz.tape import Step, Tape, debug_backward
 
 __all__ = [
     "graph",
@@ -42,6 +47,18 @@ __all__ = [
     "SourceLine",
     "ModuleRef",
     "Derivative",
+    "Tape",
+    "Step",
+    "Summary",
+    "debug_backward",
+    "Leak",
+    "LeakReport",
+    "leaks",
+    "Explanation",
+    "explain",
+    "SavedRow",
+    "SavedTable",
+    "saved_tensors",
     "Dot",
     "make_dot",
     "make_dot_from_trace",

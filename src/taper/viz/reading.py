@@ -24,7 +24,7 @@ from taper.autograd.callers import Holders, holders_of, module_of, path_of
 from taper.autograd.context import BackwardCFunction
 from taper.autograd.cuts import explanation
 from taper.autograd.node import FREED, LEAF, Node
-from taper.autograd.provenance import line_of, user_frame
+from taper.autograd.provenance import line_of, user_frame, variables_of
 from taper.autograd.saved import SavedValue
 from taper.autograd.views import CopySlices, gradient_edge, requires_grad
 from taper.foreach.nodes import ForeachNode
@@ -88,7 +88,7 @@ def graph(root: Tensor | Iterable[Tensor], model: Module | None = None) -> Graph
 def variables_around() -> Iterator[tuple[Tensor, str]]:
     """Yield the tensors that the user's running frame has names for, and these; locals first."""
     frame = user_frame(sys._getframe(1))
-    for scope in (frame.f_locals, frame.f_globals):
+    for scope in (variables_of(frame), frame.f_globals):
         for name, value in list(scope.items()):
             if isinstance(value, Tensor) and not name.startswith("_"):
                 yield value, name

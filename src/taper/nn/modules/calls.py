@@ -14,6 +14,7 @@ from taper.arrays.native import native
 from taper.autograd.handles import HookDict, RemovableHandle
 from taper.autograd.state import local
 from taper.nn.modules.backward_hooks import BackwardHook
+from taper.nn.modules.notes import note_module
 from taper.nn.modules.registration import Registration
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -77,6 +78,9 @@ class Calls(Registration):
             if hooked:
                 return self._call_with_hooks(args, kwargs)
             return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        except Exception as error:
+            note_module(error, self)
+            raise
         finally:
             state.module = outer
 
@@ -281,6 +285,7 @@ if native is not None:
         global_backward_pre_hooks,
         global_forward_hooks,
         global_forward_pre_hooks,
+        note_module,
     )
 
 
