@@ -49,7 +49,7 @@ $(VENV)/.installed: $(VENV)/.made $(BUILT_FROM)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,onednn,vision]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,mpi,onednn,vision]'
 	@touch $@
 
 $(ORACLE)/.made:
@@ -58,7 +58,7 @@ $(ORACLE)/.made:
 	@touch $@
 
 $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
-	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,onednn,vision]'
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,mpi,onednn,vision]'
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -86,7 +86,7 @@ parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity
 
 mutants: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python tools/mutate.py --jobs $(JOBS)
+	$(ONE_THREAD) tools/confined.sh .cache/mutants $(BIN)/python tools/mutate.py --jobs $(JOBS)
 
 # Results of a short look are printed only.
 BENCH_FLAGS := $(if $(QUICK),--quick,--save)

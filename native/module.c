@@ -79,6 +79,8 @@ static PyMethodDef methods[] = {
     ROW(pick_along),
     ROW(scatter_along),
     ROW(copy_across),
+    ROW(meet_in),
+    ROW(reduce_in),
     {NULL, NULL, 0, NULL},
 };
 
