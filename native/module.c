@@ -16,6 +16,8 @@ static PyMethodDef methods[] = {
     ROW(know_nodes),
     ROW(know_leaves),
     ROW(know_frames),
+    ROW(know_calls),
+    ROW(module_running),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),
     ROW(complete),
