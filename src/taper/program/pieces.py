@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from taper.autograd import detours
 from taper.autograd.disturbances import new_lock
 from taper.nn.modules.calls import Calls
 
@@ -64,18 +63,24 @@ class Pieces:
 
 
 def _enter(change: int) -> None:
-    """Let calls of modules be seen while some function runs in pieces."""
+    """Let calls of modules be seen while some function runs in pieces.
+
+    The class gets another `__call__`: what it has in C could not be asked to look each time.
+    """
     global _running
     with _lock:
         before, _running = _running, _running + change
         if not before:
-            detours.lead_through("pieces", {Calls.__call__: _through})
+            Calls.__call__ = _through  # type: ignore[method-assign]
         elif not _running:
-            detours.leave("pieces")
+            Calls.__call__ = _plain_call  # type: ignore[method-assign]
 
 
-def _through(run: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
+_plain_call: Any = Calls.__dict__["__call__"]
+
+
+def _through(module: Any, *args: Any, **kwargs: Any) -> Any:
     pieces = _local.pieces
     if pieces is None:
-        return run(module, *args, **kwargs)
-    return pieces.call(run, module, args, kwargs)
+        return _plain_call(module, *args, **kwargs)
+    return pieces.call(_plain_call, module, args, kwargs)
