@@ -71,7 +71,7 @@ def _enter(change: int) -> None:
     with _lock:
         before, _running = _running, _running + change
         if not before:
-            Calls.__call__ = _through  # type: ignore[method-assign]
+            Calls.__call__ = _through  # type: ignore[method-assign, assignment]
         elif not _running:
             Calls.__call__ = _plain_call  # type: ignore[method-assign]
 
