@@ -6,6 +6,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+/* The module runs with the NumPy it was built with, and any later; without this line the headers of
+ * NumPy 2.0 leave out what is newer than 1.19. */
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL taper_native_array_api
 #define PY_UFUNC_UNIQUE_SYMBOL taper_native_ufunc_api
@@ -53,6 +56,8 @@ ONE(know_tensor);
 SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
+SEVERAL(know_calls);
+SEVERAL(module_running);
 ONE(wrap);
 ONE(user_frame);
 SEVERAL(complete);
@@ -114,6 +119,14 @@ SEVERAL(add_rows);
 SEVERAL(pick_along);
 SEVERAL(scatter_along);
 SEVERAL(copy_across);
+SEVERAL(meet_in);
+SEVERAL(reduce_in);
+SEVERAL(make_program);
+SEVERAL(run_program);
+SEVERAL(guards_hold);
+ONE(failed_step);
+SEVERAL(update_parameters);
+SEVERAL(use_compiled);
 SEVERAL(know_views);
 SEVERAL(new_view);
 SEVERAL(new_views);

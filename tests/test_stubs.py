@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import taper
@@ -98,7 +99,8 @@ def by_pyright(program: Path) -> list[tuple[int, str]]:
 @pytest.mark.slow
 def test_a_right_program_is_accepted_and_runs():
     assert by_mypy(PROGRAMS / "right.py") == []
-    assert by_pyright(PROGRAMS / "right.py") == []
+    if np.lib.NumpyVersion(np.__version__) >= "2.2.0":  # before, pyright cannot know a bare ndarray
+        assert by_pyright(PROGRAMS / "right.py") == []
     assert runpy.run_path(str(PROGRAMS / "right.py"), run_name="__main__")["training"]
 
 

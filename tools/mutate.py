@@ -15,8 +15,8 @@ import (module level, classes, default values) is changed in a child that has no
 package yet.  Which test runs which line is found out once, and kept in .cache/mutants with the
 verdicts; tests are run for that again when their file changes.
 
-First the Python twins are used (TAPER_NATIVE=0), which run more Python code; changes in lines that
-do not run then are tried with the native module.
+First the Python twins are used (TAPER_NATIVE=0), which run more Python code; what survives there is
+tried with the native module.  `make mutants` confines all this to .cache/mutants (confined.sh).
 """
 
 from __future__ import annotations
@@ -58,8 +58,7 @@ from mutations import Mutant, mutants_of
 HARMLESS = ROOT / "tests" / "mutation_survivors.txt"
 FILES = [
     *sorted((ROOT / "src/taper/autograd").glob("*.py")),
-    ROOT / "src/taper/opdef/compiler.py",
-    ROOT / "src/taper/opdef/backward.py",
+    *(ROOT / f"src/taper/opdef/{name}.py" for name in ("compiler", "recording", "backward")),
     *(ROOT / f"src/taper/optim/{name}.py" for name in ("packs", "programs", "update")),
     ROOT / "src/taper/optim/rule_optimizer.py",
     *sorted((ROOT / "src/taper/files").glob("*.py")),
@@ -67,7 +66,7 @@ FILES = [
 # Names that other packages expect, and the profiler, which has few users to disappoint.
 LEFT_OUT = {"__init__.py", "_functions.py", "variable.py", "profiler.py", "profiler_util.py"}
 # Files whose functions write the code of operators: what was written before the change must go.
-COMPILERS = ("opdef/compiler.py", "opdef/backward.py")
+COMPILERS = ("opdef/compiler.py", "opdef/recording.py", "opdef/backward.py")
 # A file whose functions run when the package is imported.
 RUNS_AT_IMPORT = "autograd/state.py"
 
@@ -330,6 +329,10 @@ def report(mutants: list[Mutant], verdicts: dict[Any, str]) -> int:
     for path, row in sorted(counts.items(), key=lambda each: each[0] == "all"):
         print(f"{path:45}" + "".join(f"{row[column]:12}" for column in columns))
     print(*new, sep="\n")
+    files = {each.path.as_posix() for each in mutants}
+    for key in sorted(judged - {each.key for each in mutants}):
+        if key[0] in files:
+            print("no such change any more:", *key, sep=" | ")
     return len(new)
 
 
@@ -353,7 +356,7 @@ def main() -> int:
         os.environ["TAPER_NATIVE"] = mode
         verdicts.update(tried(left, measured(FILES, mode), options))
         keep("verdicts", {**(kept("verdicts") or {}), **verdicts})
-        left = [each for each in left if verdicts[each.key] == NOT_COVERED]
+        left = [each for each in left if verdicts[each.key] != KILLED]
     return 1 if report(mutants, verdicts) else 0
 
 

@@ -93,7 +93,7 @@ class AccumulateGrad(BuiltinNode):
                 if meta.grad is None:
                     meta.grad = _recorded_copy(grad, self.variable._array)
                 else:
-                    meta.grad = _recorded_sum(meta.grad, grad)
+                    meta.grad = meta.grad + grad
                     _watch_layout(meta.grad._array, self.variable._array, " ")
         if meta.post_accumulate_hooks:
             self._run_post_accumulate_hooks(meta)
@@ -208,17 +208,6 @@ def _recorded_copy(grad: Any, like: np.ndarray) -> Any:
     if is_dense(like.shape, element_strides(like)):
         return grad.new_empty_strided(like.shape, layout(like)).copy_(grad)
     return grad.clone(memory_format=contiguous_format)
-
-
-def _recorded_sum(total: Any, grad: Any) -> Any:
-    """The sum of two gradients, recorded, in the layout of the first where that is dense."""
-    result = total + grad
-    strides = element_strides(total._array)
-    found = result._array
-    if element_strides(found) != strides and is_dense(found.shape, strides):
-        result._array = empty_with(found.shape, strides, found.dtype)
-        result._array[...] = found
-    return result
 
 
 def add_into(total: Tensor, grad: np.ndarray) -> None:

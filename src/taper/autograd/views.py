@@ -458,7 +458,7 @@ def rebase_history(tensor: Tensor, node: Node, nr: int = 0) -> None:
     regenerate(tensor)
 
 
-def move_retained(old: Node | None, nr: int, new: Node, new_nr: int = 0) -> None:
+def move_retained(old: Node | None, nr: int, new: Node, new_nr: int) -> None:
     """Move `retain_grad` with the tensor to its new node; hooks stay at the old one (§H9)."""
     if old is not None and old._extra is not None and nr in old._extra.retained:
         new._rarely().retained[new_nr] = old._extra.retained.pop(nr)

@@ -19,7 +19,7 @@ from taper.autograd.interception import announce_write
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
-from taper.autograd.views import bump_version, check_inplace
+from taper.autograd.views import check_inplace
 from taper.ops.elementwise.complexes import view_as_real
 from taper.optim.optimizer import Loss, Optimizer, ParamsT, _get_scalar_dtype
 from taper.optim.packs import Alone, Pack, has_packable, run_length, unite
@@ -152,7 +152,6 @@ class RuleOptimizer(Optimizer):
             grad: Any = param.grad
             wide = computed_in(grad._array.dtype)
             grad._array[...] = grad._array.astype(wide, copy=False) / wide.type(scale.item())
-            bump_version(grad)
         return ready
 
     def _check_ways(self, group: dict[str, Any]) -> None:
