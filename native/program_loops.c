@@ -232,6 +232,21 @@ double reduce_run(int what, int is_double, const void *from, npy_intp count, dou
     return so_far;
 }
 
+#define STRIP 256 /* columns that are added at once, in single precision over a few rows */
+#define FEW_ROWS 32
+
+INLINE void add_strip(const float *from, npy_intp rows, npy_intp columns, npy_intp width, double *so_far) {
+    for (npy_intp first = 0; first < rows; first += FEW_ROWS) {
+        const npy_intp stop = rows - first < FEW_ROWS ? rows : first + FEW_ROWS;
+        float total[STRIP] = {0};
+        for (npy_intp row = first; row < stop; row++) {
+            const float *values = from + row * columns;
+            IVDEP for (npy_intp i = 0; i < width; i++) total[i] += values[i];
+        }
+        IVDEP for (npy_intp i = 0; i < width; i++) so_far[i] += total[i];
+    }
+}
+
 #define COLUMNS(TYPE, CHANGE)                                                    \
     for (npy_intp row = 0; row < rows; row++) {                                  \
         const TYPE *values = (const TYPE *)from + row * columns;                 \
@@ -248,7 +263,11 @@ double reduce_run(int what, int is_double, const void *from, npy_intp count, dou
     }
 
 FAST void reduce_columns(int what, int is_double, const void *from, npy_intp rows, npy_intp columns, double *so_far) {
-    if (what == SUM) {
+    if (what == SUM && !is_double) {
+        for (npy_intp start = 0; start < columns; start += STRIP)
+            add_strip((const float *)from + start, rows, columns,
+                      columns - start < STRIP ? columns - start : STRIP, so_far + start);
+    } else if (what == SUM) {
         COLUMNS_OF(so_far[i] + value)
     } else if (what == LARGEST) {
         COLUMNS_OF((value > so_far[i] || value != value ? value : so_far[i]))

@@ -182,11 +182,13 @@ class Captured:
         kept = entry.runner.instructions
         times = "1 time" if count == 1 else f"{count} times"
         head = f"{len(kept)} instructions, replayed {times}"
-        lines = [_instruction_text(each) for each in kept]
+        notes = entry.runner.notes()
+        lines = [f"{_instruction_text(each)} [{notes[id(each)]}]" for each in kept]
         total = sum(
             each.nbytes for each in program.values if each.origin == "made" and not each.base
         )
-        return "\n".join([head, *lines, f"{total} bytes of results in between"])
+        tail = [f"{total} bytes of results in between", entry.runner.summary()]
+        return "\n".join([head, *lines, *tail])
 
     def profile(self, *args: Any, **kwargs: Any) -> str:
         """Call the function, replayed, and return the time of each instruction as text.

@@ -286,8 +286,6 @@ def _add_saving(source: Source, op: Op) -> None:
         source.add(
             f"node.kept_{name} = {array}\nnode.version_{name} = 0\nnode.counter_{name} = None"
         )
-        if op.view:
-            source.add(f"node.counter_{name} = t._counter\nnode.version_{name} = t._counter.value")
 
 
 def _guard_of_property(op: Op, name: str, what: str) -> str:

@@ -174,6 +174,8 @@ class _Group:
                 register.last = 1 << 30
         most, _ = self._places(1)
         block = max(256, min(2048, _CACHE // max(most, 1) // 16 * 16))
+        if unit > 1:  # several rows at once, while that stays in the second-level cache
+            block = max(block, min(8 * unit, 4 * _CACHE // max(most, 1)))
         block = max(unit, block // unit * unit)
         block = max(1, min(block, count))
         needed, places = self._places(block)

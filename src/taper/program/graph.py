@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+MANY = 4096  # elements from which it counts how they lie
 LONGEST_ROW = 2048  # elements: longer rows are reduced from memory
 
 BOOL = np.dtype(bool)
@@ -144,6 +145,32 @@ def matrix_steps(node: Node) -> tuple[int, bool] | None:
     return None
 
 
+def _is_scattered(node: Node) -> bool:
+    """Whether there are many elements, and neighbours of a row lie apart."""
+    if node.size <= MANY or node.kind == "number":
+        return False
+    steps = [step for step, length in zip(node.strides, node.shape, strict=True) if length > 1]
+    return bool(steps) and steps[-1] not in (0, node.dtype.itemsize)
+
+
+def _common_order(inputs: list[Node], shape: tuple[int, ...]) -> list[int] | None:
+    """The order of dimensions in which all operands lie in one piece; None if it is the usual."""
+    order: list[int] | None = None
+    for each in inputs:
+        if each.kind == "number" or each.shape != shape or each.size <= 1:
+            continue
+        if each.is_row_major:
+            return None
+        if not is_dense(shape, each.strides, each.dtype.itemsize):
+            return None
+        steps = [step // each.dtype.itemsize for step in each.strides]
+        own = sorted(range(len(shape)), key=lambda nr: -steps[nr])
+        if order is not None and own != order:
+            return None
+        order = own
+    return order
+
+
 class Graph:
     """The nodes of a program, in an order in which they can be computed."""
 
@@ -220,6 +247,11 @@ class Graph:
             return self.constant(found.astype(dtype), shape)
         if dtype not in KNOWN or any(each.dtype not in KNOWN for each in inputs):
             raise UntraceableError(f"elements of {dtype}")
+        order = _common_order(inputs, shape)
+        if order is not None:
+            return self._map_turned(what, inputs, dtype, shape, order)
+        if any(_is_scattered(each) for each in inputs):
+            raise UntraceableError("many elements that lie apart")
         if isinstance(what, np.ufunc):
             loop = "".join([each.dtype.char for each in inputs]) + "->" + dtype.char
             if loop not in what.types:
@@ -227,6 +259,25 @@ class Graph:
         elif what == "where" and dtype not in FLOATS:
             raise UntraceableError(f"a choice of {dtype}")
         return self.shared("map", what, tuple(inputs), shape, dtype)
+
+    def _map_turned(
+        self, what: Any, inputs: list[Node], dtype: np.dtype, shape: Any, order: list[int]
+    ) -> Node:
+        """An operation on operands that lie in another order of dimensions, computed in that."""
+        turned = []
+        for each in inputs:
+            lead = len(shape) - len(each.shape)
+            lengths, steps = (1,) * lead + each.shape, (0,) * lead + each.strides
+            if each.kind == "number":
+                turned.append(self.constant(each.detail))
+                continue
+            view = [lengths[nr] for nr in order], [steps[nr] for nr in order]
+            turned.append(self.view(each, tuple(view[0]), tuple(view[1]), each.offset))
+        found = self.map(what, turned, dtype)
+        strides = [0] * len(shape)
+        for place, nr in enumerate(order):
+            strides[nr] = found.strides[place]
+        return self.view(found, shape, tuple(strides), 0)
 
     def cast(self, node: Node, dtype: np.dtype) -> Node:
         """The node in another dtype."""
@@ -236,11 +287,11 @@ class Graph:
             return self.constant(node.detail.astype(dtype), node.shape)
         if node.dtype.char + dtype.char not in _CASTS:
             raise UntraceableError(f"a cast from {node.dtype} to {dtype}")
-        return self.shared("map", "cast", (node,), node.shape, dtype)
+        return self.map("cast", [node], dtype)
 
     def copy(self, node: Node) -> Node:
         """The node, row by row in memory of its own."""
-        if node.dtype not in KNOWN:
+        if node.dtype not in KNOWN or _is_scattered(node):
             raise UntraceableError(f"a copy of {node.dtype}")
         return self.add("map", "copy", (node,), node.shape, node.dtype)
 
@@ -258,12 +309,21 @@ class Graph:
             count = math.prod([node.shape[nr] for nr in axes]) if what is np.add else 1
             return self.constant(node.detail * node.dtype.type(count), shape)
         before, along, behind = lengths_around(node.shape, axes)
+        if node.size > MANY:
+            self._refuse_slow(what, node, before, behind)
         if before > 1 and behind > 1:
             return self._reduce_turned(what, node, axes, shape)
         unit = along if before > 1 else behind
         if unit > LONGEST_ROW and not (node.root.kind != "map" and node.is_row_major):
             node = self.copy(node)
         return self.shared("reduce", what, (node,), shape, node.dtype, detail=axes)
+
+    def _refuse_slow(self, what: Any, node: Node, before: int, behind: int) -> None:
+        """Leave reductions to their kernels where a group would be slower."""
+        if what is not np.add or (before > 1 and behind > 1) or behind > LONGEST_ROW:
+            raise UntraceableError("a reduction with a faster kernel")
+        if node.root.kind != "map" or not node.is_row_major:
+            raise UntraceableError("a reduction of what lies in memory")
 
     def _reduce_turned(
         self, what: Any, node: Node, axes: tuple[int, ...], shape: tuple[int, ...]

@@ -93,26 +93,48 @@ class Runner(PlainRunner):
         return self.program.instructions[found[0]] if found else None
 
     def describe(self) -> list[dict[str, Any]]:
-        """Return a row for each instruction: its step, what it needs, or why it is a call."""
-        rows: list[dict[str, Any]] = []
-        groups: dict[int, int] = {}
+        """Return a row for each instruction: its step, its bytes, or why it is a call."""
+        steps: dict[int, int] = {}
         if self.handle is not None:
             for nr, step in enumerate(self.fusion.order):
-                for position in members(step):
-                    groups[position] = nr
+                steps |= dict.fromkeys(members(step), nr)
+        rows = []
         for position, instruction in enumerate(self.program.instructions):
-            reason = self.reason
-            if self.handle is not None:
-                reason = self.trace.reasons.get(position, "")
+            made = [each for each in instruction.outputs if each is not None]
+            reason = self.reason if self.handle is None else self.trace.reasons.get(position, "")
             rows.append(
                 {
                     "instruction": instruction,
-                    "step": groups.get(position),
-                    "bytes": sum(each.nbytes for each in instruction.outputs if each is not None),
+                    "step": steps.get(position),
+                    "bytes": sum(each.nbytes for each in made if each.base is None),
                     "call": reason,
                 }
             )
         return rows
+
+    def notes(self) -> dict[int, str]:
+        """Say of each instruction, by identity, how it runs."""
+        found = {}
+        for row in self.describe():
+            step = row["step"]
+            note = "no memory is touched" if step is None else f"step {step}"
+            if self.handle is None:
+                note = "in Python"
+            elif row["call"] and step is not None:
+                note += f", a call: {row['call']}"
+            found[id(row["instruction"])] = note
+        return found
+
+    def summary(self) -> str:
+        """Say how the program runs, in one line."""
+        if self.handle is None:
+            return f"runs in Python: {self.reason}"
+        kinds = [each.kind for each in self.fusion.order]
+        return (
+            f"{len(kinds)} steps: {kinds.count('group')} groups of element-wise operations, "
+            f"{kinds.count('product')} products, {kinds.count('call')} calls; "
+            f"{self.plan.arena} bytes of memory are shared by what lies in between"
+        )
 
 
 def _use(handle: Any, nr: int, function: Any) -> None:

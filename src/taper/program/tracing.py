@@ -6,6 +6,7 @@ Owns: which node a value is at which moment.  Memory that is written in the cour
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -279,6 +280,8 @@ def _reason(error: Exception) -> str:
 def _expression(instruction: Instruction, arguments: tuple[Any, ...]) -> Any:
     """What the instruction computes, of symbols."""
     of = instruction.of
+    if _has_fast_kernel(instruction):
+        raise UntraceableError("its kernel passes over the rows once")
     if instruction.kind == "op" and isinstance(of, Op):
         _refuse_promotion(of, arguments)
         return _operator(of)(*arguments)
@@ -293,6 +296,18 @@ def _expression(instruction: Instruction, arguments: tuple[Any, ...]) -> Any:
             raise UntraceableError("a gradient that nobody wants")
         return fitted(arguments[0], output.shape, output.dtype)
     raise UntraceableError(f"nothing is known about {instruction.name}")
+
+
+# Operators on rows, and their nodes, whose kernels are faster than groups once rows are many.
+_ON_ROWS = ("softmax", "log_softmax", "SoftmaxBackward0", "LogSoftmaxBackward0", "logsumexp")
+_MANY = 2048  # elements
+
+
+def _has_fast_kernel(instruction: Instruction) -> bool:
+    """Whether a kernel of the native module computes in one pass what groups need several for."""
+    if instruction.name not in _ON_ROWS:
+        return False
+    return max([math.prod(each.shape) for each in instruction.operands()], default=0) > _MANY
 
 
 def _refuse_promotion(entry: Op, arguments: tuple[Any, ...]) -> None:

@@ -14,7 +14,7 @@ from taper.arrays.native import curve
 from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.ops.elementwise.complexes import conj
-from taper.ops.elementwise.unary import inside, rsqrt
+from taper.ops.elementwise.unary import inside, reciprocal, rsqrt
 from taper.tensor import is_complex
 
 
