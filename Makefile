@@ -72,7 +72,7 @@ test-twins: $(VENV)/.dev
 
 # The browser comes from the system; playwright's own would be a download from elsewhere.
 $(VENV)/.web: $(VENV)/.dev
-	command -v chromium google-chrome >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
+	command -v chromium >/dev/null || command -v google-chrome >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
 	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[web]'
 	@touch $@
 

@@ -96,7 +96,7 @@ def show(
     >>> model = nn.Sequential(nn.Linear(4, 3), nn.ReLU())
     >>> page = viz.show(model(taper.ones(2, 4)).sum(), model)
     >>> page.graph
-    <Graph of 4 nodes, 2 leaves and 4 edges>
+    <Graph of 4 nodes, 2 leaves and 5 edges>
 
     Play a backward pass over the graph:
 

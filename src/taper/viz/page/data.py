@@ -8,11 +8,11 @@ of node by node.
 from __future__ import annotations
 
 import linecache
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from taper.viz.records import Edge, Graph, GraphNode, Output, SourceLine
+from taper.viz.records import Edge, Graph, GraphNode, SourceLine
 
 __all__ = ["MOST_NODES", "condensed", "facts_of", "page_data"]
 
@@ -20,7 +20,6 @@ MOST_NODES = 20_000  # a page of more than that is slow to open
 _AROUND = 3  # neighbours of a source line that are shown
 # Operators that change neither numbers nor meaning: the picture shows them on lines.
 _COPIES = frozenset({"clone", "contiguous"})
-_COMPUTING_VIEWS = frozenset({"CopySlices"})
 
 Entry = TypeVar("Entry", bound=Hashable)
 
@@ -150,8 +149,7 @@ def condensed(graph: Graph) -> tuple[Graph, list[int]]:
     first: list[GraphNode] = []
     counts: list[int] = []
     for node in graph.nodes:
-        key = node.name, node.line, node.module
-        place = groups.setdefault(key, len(groups))
+        place = groups.setdefault((node.name, node.line, node.module), len(groups))
         if place == len(first):
             first.append(replace(node, id=place))
             counts.append(0)
@@ -162,15 +160,16 @@ def condensed(graph: Graph) -> tuple[Graph, list[int]]:
     def new(id: int) -> int:
         return place_of[id] if id < len(place_of) else id + shift
 
+    return _renumbered(graph, tuple(first), new), counts
+
+
+def _renumbered(graph: Graph, nodes: tuple[GraphNode, ...], new: Callable[[int], int]) -> Graph:
+    """Return the graph with other nodes; `new` gives the new ids of nodes and leaves."""
     edges: dict[tuple[int, int], Edge] = {}
     for edge in graph.edges:
         ends = new(edge.source), new(edge.target)
         if ends[0] != ends[1]:
             edges.setdefault(ends, Edge(ends[0], edge.output, ends[1], edge.input))
-    outputs = [
-        Output(each.name, new(each.source), each.output, each.shape, each.dtype)
-        for each in graph.outputs
-    ]
     storages = [
         replace(
             each,
@@ -179,14 +178,11 @@ def condensed(graph: Graph) -> tuple[Graph, list[int]]:
         )
         for each in graph.storages
     ]
-    return (
-        replace(
-            graph,
-            outputs=tuple(outputs),
-            nodes=tuple(first),
-            leaves=tuple(replace(each, id=each.id + shift) for each in graph.leaves),
-            edges=tuple(sorted(edges.values(), key=lambda edge: edge.target)),
-            storages=tuple(storages),
-        ),
-        counts,
+    return replace(
+        graph,
+        outputs=tuple(replace(each, source=new(each.source)) for each in graph.outputs),
+        nodes=nodes,
+        leaves=tuple(replace(each, id=new(each.id)) for each in graph.leaves),
+        edges=tuple(sorted(edges.values(), key=lambda edge: edge.target)),
+        storages=tuple(storages),
     )

@@ -56,7 +56,8 @@ function placeInLayers(items, links) {
   if (!count) left = right = 0;
   return {
     x: items.map((_, v) => xs[v] - left),
-    y: items.map((_, v) => middles[ranks[v]]),
+    // What nothing leads to stands at the foot of its layer, near its user.
+    y: items.map((item, v) => (into[v].length ? middles[ranks[v]] : tops[ranks[v]] + heights[ranks[v]] - item.height / 2)),
     width: right - left,
     height: y,
     bands: items.map((_, v) => [tops[ranks[v]], tops[ranks[v]] + heights[ranks[v]]]),

@@ -158,8 +158,11 @@ class View {
     const kind = (line.back ? ' back' : '') + (hot ? ' hot' : '') + (active || chosen ? ' active' : '');
     svgElement('path', { d: pathOf(line), class: 'wire' + kind, 'marker-end': `url(#tip${hot ? '-hot' : active || chosen ? '-active' : ''})` }, parent);
     if (!line.views.length) return;
-    const [a, b] = [line.points[0], line.points[line.points.length - 1]];
-    const dot = svgElement('circle', { cx: line.points.length > 4 ? line.points[2][0] : (a[0] + b[0]) / 2, cy: line.points.length > 4 ? line.points[2][1] : (a[1] + b[1]) / 2, r: 4, class: 'views', 'data-views': line.views.join(' ') }, parent);
+    const length = (i) => Math.hypot(line.points[i][0] - line.points[i - 1][0], line.points[i][1] - line.points[i - 1][1]);
+    let longest = 1; // a curve between two points passes the middle between them
+    for (let i = 2; i < line.points.length; i++) if (length(i) > length(longest)) longest = i;
+    const [a, b] = [line.points[longest - 1], line.points[longest]];
+    const dot = svgElement('circle', { cx: (a[0] + b[0]) / 2, cy: (a[1] + b[1]) / 2, r: 4, class: 'views', 'data-views': line.views.join(' ') }, parent);
     const title = svgElement('title', {}, dot);
     title.textContent = line.views.map((id) => this.app.data.nodes[id].name).join(', ');
   }
