@@ -140,3 +140,10 @@ def test_a_custom_function_and_a_hook():
     with taper.autograd.graph.saved_tensors_hooks(lambda t: t.numpy() * 1, taper.from_numpy):
         loss = x.exp().sum()
     assert viz.saved_tensors(loss).total == 400
+
+
+def test_a_graph_of_a_million_nodes_has_a_sentence():
+    y = taper.ones(1, requires_grad=True)
+    for _ in range(1_000_000):
+        y = y + 1
+    assert "no operation of this graph saves a tensor" in str(viz.saved_tensors(y))

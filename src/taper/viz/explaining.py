@@ -20,7 +20,7 @@ from taper.nn.parameter import Parameter
 from taper.tensor import Tensor
 from taper.viz.errors import words_for
 from taper.viz.holders import holders_of
-from taper.viz.memory import pieces, size
+from taper.viz.memory import leaves_of, pieces, size
 from taper.viz.paths import LONG, path, table, verdict
 from taper.viz.reading import dtype_name, saved_values
 from taper.viz.summaries import Summary, number
@@ -177,7 +177,7 @@ def _graph(tensor: Tensor) -> list[str]:
     if freed:
         place = freed[-1]._freed_at
         return [f"{count}. What they saved was freed by the backward pass at {describe(place[:2])}"]
-    held = list(pieces(nodes, _leaves(nodes)))
+    held = list(pieces(nodes, leaves_of(nodes)))
     alone = sum(owner.nbytes for _, owner, only in held if only)
     shared = sum(owner.nbytes for _, owner, only in held if not only)
     also = f", and {size(shared)} that others hold too" if shared else ""
@@ -191,16 +191,6 @@ def _graph(tensor: Tensor) -> list[str]:
 
 def _count(number: int, one: str, many: str = "") -> str:
     return f"1 {one}" if number == 1 else f"{number:,} {many or one + 's'}"
-
-
-def _leaves(nodes: list[Any]) -> list[Any]:
-    found: dict[int, Any] = {}
-    for node in nodes:
-        for end in node._edges:
-            leaf = getattr(end, "variable", end)
-            if isinstance(leaf, Tensor):
-                found[id(leaf)] = leaf
-    return list(found.values())
 
 
 def _checkpointing(nodes: list[Any], held: list[tuple[int, Any, bool]]) -> str:

@@ -17,7 +17,7 @@ from taper.autograd.provenance import describe
 from taper.autograd.state import local
 from taper.tensor import Tensor
 from taper.viz.holders import contents, in_container, variables
-from taper.viz.memory import pieces, size
+from taper.viz.memory import leaves_of, pieces, size
 from taper.viz.tape import walk
 
 __all__ = ["Leak", "LeakReport", "leaks"]
@@ -160,9 +160,7 @@ def _held(suspects: dict[int, Tensor], old: set[int]) -> dict[str, list[Tensor]]
 
 def _leak(holder: str, roots: list[Tensor]) -> Leak:
     nodes, _ = walk([each._grad_fn for each in roots])
-    ends = [getattr(end, "variable", end) for node in nodes for end in node._edges]
-    leaves = list({id(end): end for end in ends if isinstance(end, Tensor)}.values())
-    kept = sum(owner.nbytes for _, owner, _ in pieces(nodes, leaves))
+    kept = sum(owner.nbytes for _, owner, _ in pieces(nodes, leaves_of(nodes)))
     oldest = next((node for node in nodes if node._code is not None), None)
     line = "an unknown line" if oldest is None else describe((oldest._code, oldest._offset))
     return Leak(holder, len(roots), len(nodes), kept, line)

@@ -7,15 +7,21 @@ it, and as a whole: a saved view keeps all of the memory that it looks at.
 from __future__ import annotations
 
 import html
+import linecache
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from taper.autograd.provenance import place_name
+from taper.autograd.callers import Holders, holders_of, module_of, path_of
+from taper.autograd.node import FREED
+from taper.autograd.provenance import line_of, place_name
+from taper.autograd.views import gradient_edge
 from taper.nn.modules.module import Module
 from taper.tensor import Tensor
 from taper.viz.holding import Holding
-from taper.viz.reading import names_around, owner_of, read, saved_values
+from taper.viz.reading import _checked as checked_roots
+from taper.viz.reading import owner_of, saved_values
+from taper.viz.tape import walk
 
 __all__ = ["SavedRow", "SavedTable", "saved_tensors"]
 
@@ -133,24 +139,60 @@ def saved_tensors(root: Tensor | Iterable[Tensor], model: Module | None = None) 
     >>> table.rows[0].nodes
     ('ExpBackward0',)
     """
-    graph, ends = read(root, model, names_around())
-    nodes, leaves = ends[: len(graph.nodes)], ends[len(graph.nodes) :]
+    nodes, _ = walk([gradient_edge(each)[0] for each in checked_roots(root)])
+    named = _Names(model)
     found: dict[tuple[str, str, str], list[Any]] = {}
-    for place, owner, alone in pieces(nodes, leaves):
-        known = graph.nodes[place]
-        module = "" if known.module is None else str(known.module)
-        line = "" if known.line is None else place_name(known.line.file, known.line.number)
-        row = found.setdefault(
-            (module, line, "" if known.line is None else known.line.text), [{}, 0, 0, 0]
-        )
-        row[0][known.name] = None
+    for place, owner, alone in pieces(nodes, leaves_of(nodes)):
+        node = nodes[place]
+        row = found.setdefault((named.module(node), *named.line(node)), [{}, 0, 0, 0])
+        row[0][node._class_name().rpartition("::")[2]] = None
         row[1] += 1
         row[2 if alone else 3] += owner.nbytes
     rows = [SavedRow(*key, tuple(names), *rest) for key, (names, *rest) in found.items()]
     rows.sort(key=lambda row: -row.bytes - row.shared)
-    freed = any(each.freed for each in graph.nodes)
+    freed = any(each._status == FREED for each in nodes)
     total, shared = sum(each.bytes for each in rows), sum(each.shared for each in rows)
     return SavedTable(tuple(rows), total, shared, freed)
+
+
+class _Names:
+    """Names of modules and lines for the rows, each looked up once."""
+
+    def __init__(self, model: Module | None) -> None:
+        self._modules: dict[int, str] = {}
+        self._lines: dict[tuple[Any, int], tuple[str, str]] = {}
+        for path, module in () if model is None else model.named_modules():
+            self._modules[id(module)] = f"{path} {type(module).__name__}".lstrip()
+        self._holders: Holders | None = None
+
+    def module(self, node: Any) -> str:
+        """Return `blocks.4.norm LayerNorm`; '' outside of all modules."""
+        module = module_of(node)
+        if module is None:
+            return ""
+        if id(module) not in self._modules:
+            if self._holders is None:
+                self._holders = holders_of(type(module))
+            path = path_of(module, self._holders)
+            self._modules[id(module)] = f"{path} {type(module).__name__}".lstrip()
+        return self._modules[id(module)]
+
+    def line(self, node: Any) -> tuple[str, str]:
+        """Return `file.py:12` and the text of that line."""
+        if node._code is None:
+            return "", ""
+        key = node._code, node._offset
+        if key not in self._lines:
+            name, number = node._code.co_filename, line_of(*key)
+            text = linecache.getline(name, number).strip()
+            self._lines[key] = place_name(name, number), text
+        return self._lines[key]
+
+
+def leaves_of(nodes: Sequence[Any]) -> list[Tensor]:
+    """Return the leaves that nodes lead to."""
+    ends = [getattr(end, "variable", end) for node in nodes for end in node._edges]
+    return list({id(end): end for end in ends if isinstance(end, Tensor)}.values())
 
 
 def pieces(nodes: Sequence[Any], leaves: Sequence[Any]) -> Iterator[tuple[int, Any, bool]]:
@@ -158,8 +200,10 @@ def pieces(nodes: Sequence[Any], leaves: Sequence[Any]) -> Iterator[tuple[int, A
 
     The memory of leaves is left out: it is there without the graph.
     """
-    holding = Holding(nodes, leaves)
     seen = {id(owner_of(leaf._array)) for leaf in leaves}
+    if not any(True for node in nodes for _ in _owners(node)):
+        return
+    holding = Holding(nodes, leaves)
     for place, node in enumerate(nodes):
         for owner in _owners(node):
             if id(owner) not in seen:
