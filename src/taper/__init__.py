@@ -96,6 +96,7 @@ _ON_DEMAND = frozenset(
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {"explain": "viz.explaining", "vmap": "func"}
+_FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "capturing")
 _TOP_LEVEL = """
 DisableTorchFunction DisableTorchFunctionSubclass _assert get_device_module has_lapack has_mkl
 has_openmp has_spectral set_anomaly_enabled

@@ -66,7 +66,7 @@ class GraphTask:
     roots: Sequence[Root] = ()
     reached: Any = ()  # every node this pass can reach is in it
 
-    recorder: Any = None  # of the profiler, if one is on
+    recorder: Any = None  # of the profiler or of a capture, if one is on
     log: Any = None  # the logger, if it takes a record for each node (§E29)
     evaluate: Callable[..., Sequence[Any] | None]  # runs a node, as the function of that name
     watched = False  # whether every node goes through `evaluate`
@@ -134,7 +134,9 @@ def _run(task: GraphTask, state: State) -> dict[int, Any]:
         if task.wanted is not None:
             task.needed = nodes_leading_to(task.wanted, [node for node, _, _ in task.roots])
         task.look_around(state)
-        if run_pass is None:
+        if task.recorder is not None and task.recorder.runs_passes:
+            task.recorder.run_pass(task, state)
+        elif run_pass is None:
             run_in_python(task, state)
         else:
             run_pass(task, state, fit, evaluate_leaf, run_late_hooks)

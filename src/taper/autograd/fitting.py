@@ -91,6 +91,18 @@ def _keeps_zeros(grad: Any, target: Any) -> bool:
     )
 
 
+def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """What `fit` makes of an array for an edge that takes `shape` and `dtype`."""
+    if grad.dtype is dtype and grad.ndim == 2 and grad.shape[1:] == shape:
+        return column_sums(grad)
+    array = np.asarray(grad)
+    if array.shape != shape:
+        array = sum_to(array, shape)
+    if array.dtype == dtype:
+        return array
+    return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype)
+
+
 def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of a leaf as the sender saw it; a dtype of None is any."""
     if leaf._meta is None:
