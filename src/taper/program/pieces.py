@@ -12,7 +12,6 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from taper.autograd import detours
 from taper.autograd.disturbances import new_lock
 from taper.nn.modules.calls import Calls
 
@@ -69,13 +68,16 @@ def _enter(change: int) -> None:
     with _lock:
         before, _running = _running, _running + change
         if not before:
-            detours.lead_through("pieces", {Calls.__call__: _through})
+            type.__setattr__(Calls, "__call__", _seen_call)
         elif not _running:
-            detours.leave("pieces")
+            type.__setattr__(Calls, "__call__", _call)
 
 
-def _through(run: Callable[..., Any], module: Any, *args: Any, **kwargs: Any) -> Any:
+_call: Any = Calls.__call__  # a method in C where the native module is there
+
+
+def _seen_call(module: Any, *args: Any, **kwargs: Any) -> Any:
     pieces = _local.pieces
     if pieces is None:
-        return run(module, *args, **kwargs)
-    return pieces.call(run, module, args, kwargs)
+        return _call(module, *args, **kwargs)
+    return pieces.call(_call, module, args, kwargs)
