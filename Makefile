@@ -58,7 +58,7 @@ $(ORACLE)/.made:
 	@touch $@
 
 $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
-	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,mpi,onednn,vision]'
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,onednn,vision]'
 	@touch $@
 
 demo: $(VENV)/.installed

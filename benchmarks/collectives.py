@@ -53,7 +53,8 @@ def member(package: str) -> None:
 
 def measure(way: str, processes: int) -> dict[int, float]:
     """Start the processes of one way; return seconds by size."""
-    base = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
+    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    base = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
     own = [__file__, "--member", WAYS[way]]
     if way == "torch gloo":
         with socket.socket() as probe:

@@ -106,30 +106,35 @@ static int add_edges(PyObject *node, PyObject *const *pairs, Py_ssize_t count) {
     return 0;
 }
 
-/* The user's line, from a frame outwards (D6). */
-static int add_line(PyObject *node, PyObject *state, PyObject *given) {
+int taper_find_line(PyObject *state, PyObject *given, PyObject **code, PyObject **offset) {
     const struct Known *known = &taper_known;
     PyFrameObject *frame = (PyFrameObject *)held(given);
-    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-    if (code != SLOT(state, known->of_state.user_code)) {
+    *code = (PyObject *)PyFrame_GetCode(frame);
+    if (*code != SLOT(state, known->of_state.user_code)) {
         PyFrameObject *outer = users(frame);
         if (outer == NULL) {
-            Py_DECREF(code);
+            Py_CLEAR(*code);
             return -1;
         }
         if (outer == frame) {
-            put(state, known->of_state.user_code, held(code));
+            put(state, known->of_state.user_code, held(*code));
         } else {
-            Py_DECREF(code);
-            code = (PyObject *)PyFrame_GetCode(outer);
+            Py_DECREF(*code);
+            *code = (PyObject *)PyFrame_GetCode(outer);
         }
         frame = outer;
     }
-    PyObject *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
+    *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
     Py_DECREF(frame);
-    put(node, known->of_node.code, code);
-    if (offset == NULL) return -1;
-    put(node, known->of_node.offset, offset);
+    if (*offset == NULL) Py_CLEAR(*code);
+    return *offset == NULL ? -1 : 0;
+}
+
+static int add_line(PyObject *node, PyObject *state, PyObject *frame) {
+    PyObject *code, *offset;
+    if (taper_find_line(state, frame, &code, &offset) < 0) return -1;
+    put(node, taper_known.of_node.code, code);
+    put(node, taper_known.of_node.offset, offset);
     return 0;
 }
 

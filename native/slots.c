@@ -57,7 +57,9 @@ PyObject *taper_know_tensor(PyObject *self, PyObject *tensor) {
     if (!PyType_Check(tensor)) return PyErr_Format(PyExc_TypeError, "know_tensor(Tensor)");
     if (known->zero == NULL) known->zero = PyLong_FromLong(0);
     if (known->leaf == NULL) known->leaf = PyLong_FromLong(-1);
-    if (known->zero == NULL || known->leaf == NULL) return NULL;
+    if (known->one == NULL) known->one = PyLong_FromLong(1);
+    if (known->ask == NULL) known->ask = PyLong_FromLong(2); /* ASK of autograd/meta.py */
+    if (known->zero == NULL || known->leaf == NULL || known->one == NULL || known->ask == NULL) return NULL;
     if (FIND((PyTypeObject *)tensor, slots) < 0) return NULL;
     know((PyObject **)&known->tensor, tensor);
     Py_RETURN_NONE;
@@ -76,6 +78,10 @@ PyObject *taper_know_nodes(PyObject *self, PyObject *const *args, Py_ssize_t cou
         {"sequence", &known->of_state.sequence},
         {"user_code", &known->of_state.user_code},
         {"current_node", &known->of_state.current_node},
+        {"mode", &known->of_state.mode},
+        {"transforms", &known->of_state.transforms},
+        {"cut", &known->of_state.cut},
+        {"autocast", &known->of_state.autocast},
     };
     if (count != 2 || !PyType_Check(args[0]) || !PyType_Check(args[1]))
         return PyErr_Format(PyExc_TypeError, "know_nodes(Node, State)");
@@ -133,6 +139,47 @@ PyObject *taper_know_leaves(PyObject *self, PyObject *const *args, Py_ssize_t co
     return found ? held(Py_None) : NULL;
 }
 
+int taper_find_views(PyObject *const *args) {
+    struct Known *known = &taper_known;
+    const struct Slot of_record[] = {
+        {"base", &known->of_record.base},       {"creation", &known->of_record.creation},
+        {"version", &known->of_record.version}, {"replay", &known->of_record.replay},
+        {"code", &known->of_record.code},       {"offset", &known->of_record.offset},
+        {"requires_grad", &known->of_record.requires_grad},
+    };
+    const struct Slot of_counter[] = {
+        {"value", &known->of_counter.value},
+        {"code", &known->of_counter.code},
+        {"offset", &known->of_counter.offset},
+    };
+    struct Known before = *known;
+    if (FIND((PyTypeObject *)args[0], of_record) < 0 || FIND((PyTypeObject *)args[1], of_counter) < 0) {
+        *known = before;
+        return -1;
+    }
+    know((PyObject **)&known->record, args[0]);
+    know((PyObject **)&known->counter, args[1]);
+    for (int index = 0; index < 4; index++) know(&known->creations[index], PyTuple_GET_ITEM(args[2], index));
+    know(&known->new_view, args[3]);
+    know(&known->new_views, args[4]);
+    return 0;
+}
+
+int taper_find_making(PyObject *const *args) {
+    struct Known *known = &taper_known;
+    const struct Slot of_default[] = {{"float_numpy", &known->of_default.float_numpy}};
+    const struct Slot of_dtype[] = {{"numpy", &known->of_dtype.numpy}};
+    struct Known before = *known;
+    if (FIND(Py_TYPE(args[0]), of_default) < 0 || FIND((PyTypeObject *)args[1], of_dtype) < 0) {
+        *known = before;
+        return -1;
+    }
+    know(&known->default_dtype, args[0]);
+    know((PyObject **)&known->dtype, args[1]);
+    know(&known->strided, args[2]);
+    return 0;
+}
+
 PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *node) {
     PyObject *tensor = taper_known.tensor->tp_alloc(taper_known.tensor, 0);
     if (tensor == NULL) return NULL;
@@ -149,4 +196,10 @@ PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *n
 PyObject *taper_wrap(PyObject *self, PyObject *array) {
     if (taper_known.tensor == NULL) return PyErr_Format(PyExc_RuntimeError, "know_tensor comes first");
     return taper_new_tensor(array, Py_False, Py_None);
+}
+
+/* fresh(array, flag): the same, with what `requires_grad` is to say (D13). */
+PyObject *taper_fresh(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (taper_known.tensor == NULL || count != 2) return PyErr_Format(PyExc_TypeError, "fresh(array, flag)");
+    return taper_new_tensor(args[0], args[1], Py_None);
 }

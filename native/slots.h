@@ -7,8 +7,9 @@
 
 /* What Python passed to the `know_...` functions: classes, and where their slots are. */
 struct Known {
-    PyTypeObject *tensor, *node, *state, *meta, *accumulate_grad;
-    PyObject *internal, *user_frame, *nobody, *unset, *acquire, *release, *zero, *leaf;
+    PyTypeObject *tensor, *node, *state, *meta, *accumulate_grad, *record, *counter, *dtype;
+    PyObject *internal, *user_frame, *nobody, *unset, *acquire, *release, *zero, *one, *ask, *leaf;
+    PyObject *new_view, *new_views, *creations[4], *default_dtype, *strided;
     struct {
         Py_ssize_t array, requires_grad, grad_fn, output_nr, counter, view, meta;
     } of_tensor;
@@ -16,7 +17,7 @@ struct Known {
         Py_ssize_t edges, edge_nrs, status, extra, sequence, code, offset, shape, dtype, module;
     } of_node;
     struct {
-        Py_ssize_t sequence, user_code, current_node;
+        Py_ssize_t sequence, user_code, current_node, mode, transforms, cut, autocast;
     } of_state;
     struct {
         Py_ssize_t grad, accumulator, hooks, post_accumulate_hooks, grad_dtype, former;
@@ -24,7 +25,22 @@ struct Known {
     struct {
         Py_ssize_t variable;
     } of_accumulate_grad;
+    struct {
+        Py_ssize_t base, creation, version, replay, requires_grad, code, offset;
+    } of_record;
+    struct {
+        Py_ssize_t value, code, offset;
+    } of_counter;
+    struct {
+        Py_ssize_t numpy;
+    } of_dtype;
+    struct {
+        Py_ssize_t float_numpy;
+    } of_default;
 };
+
+/* The places of `creations`. */
+enum { PLAIN_VIEW, MULTIPLE_VIEW, NO_GRAD_VIEW, INFERENCE_VIEW };
 
 extern struct Known taper_known;
 
@@ -70,6 +86,24 @@ PyObject *taper_running_module(void);
 
 /* A tensor on an array, with or without a history. */
 PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *node);
+
+/* The user's line, from a frame outwards (D6), new references: 0, or -1 with an error. */
+int taper_find_line(PyObject *state, PyObject *frame, PyObject **code, PyObject **offset);
+
+/* The array of a tensor of no other class, if an operation on the tensor is not to be recorded and nobody wants to
+ * see it; else NULL. */
+PyArrayObject *taper_quiet_array(PyObject *tensor, PyObject *state);
+
+/* A view of the memory of an array that begins `offset` bytes after its first element. */
+PyObject *taper_part_of(PyArrayObject *array, int ndim, const npy_intp *shape, const npy_intp *strides,
+                        npy_intp offset);
+
+/* An exact integer below a limit, from which it counts back if it is negative; -1 if it is anything else. */
+npy_intp taper_place_in(PyObject *value, npy_intp size);
+
+/* Keep what `know_views` and `know_making` were passed. */
+int taper_find_views(PyObject *const *args);
+int taper_find_making(PyObject *const *args);
 
 /* Whether a leaf may be reached as such: nobody holds its AccumulateGrad, it has the dtype and data
  * of always; -1 with an error. */

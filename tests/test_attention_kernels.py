@@ -36,11 +36,13 @@ def _random_case(seed: int) -> tuple[list[np.ndarray], np.ndarray | None, bool]:
     return arrays, None if causal else masks[draw.integers(4)], causal
 
 
-def _run(arrays: list[np.ndarray], mask: np.ndarray | None, causal: bool) -> list[Any]:
+def _run(
+    arrays: list[np.ndarray], mask: np.ndarray | None, causal: bool, scale: float | None = None
+) -> list[Any]:
     inputs = [taper.from_numpy(each).requires_grad_() for each in arrays[:3]]
     added = None if mask is None else taper.from_numpy(mask)
     output = taper.nn.functional.scaled_dot_product_attention(
-        *inputs, attn_mask=added, is_causal=causal, enable_gqa=True
+        *inputs, attn_mask=added, is_causal=causal, scale=scale, enable_gqa=True
     )
     output.backward(taper.from_numpy(arrays[3]))
     return [output.detach(), *[each.grad for each in inputs]]
@@ -56,8 +58,25 @@ def test_the_twin_agrees(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(ours.numpy(), twin.numpy(), rtol=1e-4, atol=1e-5)
 
 
-def test_two_threads_give_the_same_bits() -> None:
-    case = _random_case(3)
+@pytest.mark.parametrize("scale", [-0.7, 0.0, 1.5])
+@pytest.mark.parametrize("causal", [False, True])
+def test_any_factor_and_many_heads_of_many_keys(
+    scale: float, causal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = np.random.default_rng(4)
+    arrays = [draw.standard_normal((2, 8, 290, 8)).astype(np.float32) for _ in range(4)]
+    found = _run(arrays, None, causal, scale)
+    monkeypatch.setattr(scaled, "native", None)
+    for ours, twin in zip(found, _run(arrays, None, causal, scale), strict=True):
+        np.testing.assert_allclose(ours.numpy(), twin.numpy(), rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 400, 24), (3, 8, 65, 16)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_two_threads_give_the_same_bits(shape: tuple[int, ...], causal: bool) -> None:
+    draw = np.random.default_rng(3)
+    arrays = [draw.standard_normal(shape).astype(np.float32) for _ in range(4)]
+    case = (arrays, None, causal)
     before = taper.get_num_threads()
     results = []
     for count in (1, 2):

@@ -11,6 +11,8 @@ import threading
 import warnings
 from typing import Any, NoReturn
 
+from taper.arrays.native import native
+
 DEVICE_TYPES = (
     "cpu cuda ipu xpu mkldnn opengl opencl ideep hip ve fpga maia xla lazy vulkan mps meta hpu "
     "mtia privateuseone"
@@ -91,10 +93,11 @@ class device:
 
     def __enter__(self) -> device:
         _state.active.append(self)
+        _count_elsewhere(self, 1)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        _state.active.pop()
+        _count_elsewhere(_state.active.pop(), -1)
 
 
 def _refuse(given: Any, index: object) -> NoReturn:
@@ -149,6 +152,23 @@ CPU = device("cpu")
 _state = _ThreadState()
 
 
+# The devices other than the CPU that threads and blocks have chosen: while there are none, nobody
+# asks the thread (0.1 us), and the native module makes tensors, which it does not while there are.
+_elsewhere: list[device] = []
+
+
+def _count_elsewhere(chosen: device | None, change: int) -> None:
+    """Take note that a device has been chosen (1), or is no longer (-1)."""
+    if chosen is None or chosen._type == "cpu":
+        return
+    if change > 0:
+        _elsewhere.append(chosen)
+    else:
+        _elsewhere.remove(chosen)
+    if native is not None:
+        native.count_elsewhere(change)
+
+
 def get_default_device() -> device:
     """Return the device that tensors of this thread are made on.
 
@@ -165,7 +185,10 @@ def set_default_device(device: Any) -> None:
     >>> import taper
     >>> taper.set_default_device("cpu")
     """
-    _state.default = None if device is None else _as_device(device)
+    wanted = None if device is None else _as_device(device)
+    _count_elsewhere(_state.default, -1)
+    _count_elsewhere(wanted, 1)
+    _state.default = wanted
 
 
 _as_device = device  # the function above has an argument of this name
@@ -177,6 +200,8 @@ def usable(given: Any, function: str) -> device:
     `given` is a device, its name, or None for the default device.
     """
     if given is None:
+        if not _elsewhere:
+            return CPU
         wanted = get_default_device()
     elif isinstance(given, (device, str)) or type(given) is int:
         wanted = device(given)

@@ -16,6 +16,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.memory import resized
+from taper.arrays.native import native
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import (
     Shape,
@@ -37,6 +38,9 @@ from taper.device import memory_format as MemoryFormat
 from taper.device import preserve_format, strided, usable
 from taper.settings import settings
 from taper.tensor import Tensor, element_strides, wrap
+
+if native is not None:
+    native.know_making(dtypes.default, dtypes.dtype, strided)
 
 NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
 
@@ -185,7 +189,7 @@ def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarr
             f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
         )
     try:
-        if filled is not None and not filled:
+        if filled is not None and not filled and not _is_negative_zero(filled):
             return np.zeros(shape, dtype)
         made = np.empty(shape, dtype)
     except MemoryError:
@@ -199,6 +203,12 @@ def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarr
     elif settings.fills_memory:
         fill_uninitialised(made)
     return made
+
+
+def _is_negative_zero(value: Any) -> bool:
+    if type(value) is int or isinstance(value, (complex, np.complexfloating)):
+        return False
+    return math.copysign(1.0, float(value)) < 0
 
 
 def fill_uninitialised(array: np.ndarray) -> None:

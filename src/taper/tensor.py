@@ -261,9 +261,17 @@ def wrap(array: np.ndarray) -> Tensor:
     return tensor
 
 
+def fresh(array: np.ndarray, flag: Any) -> Tensor:
+    """Return a new tensor that is not recorded; `flag` is false and may know why (D13)."""
+    tensor = wrap(array)
+    tensor._requires_grad = flag
+    return tensor
+
+
 if native is not None:
     native.know_tensor(Tensor)
     wrap = native.wrap
+    fresh = native.fresh  # 90 ns less an operation than to fill the slots here
 
 
 def is_key(value: Any) -> bool:

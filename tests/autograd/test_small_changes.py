@@ -568,3 +568,30 @@ def test_a_saved_result_written_through_a_view_is_differentiated_twice(torch):
     assert values(first) == [1.0, 1.0]
     (second,) = torch.autograd.grad(first.sum(), x)
     assert values(second) == [1.0, 0.0]
+
+
+def test_several_views_and_conjugates_are_refused_for_their_own_reason_or_the_first(torch):
+    y = torch.ones(2, 2, dtype=torch.complex64, requires_grad=True) * 1
+    with torch.no_grad():
+        unseen = y.view(4)
+    with torch.inference_mode():
+        inferred = y.view(4)
+    several, no_grad, inference = "multiple views", "in no_grad mode", "in inference mode"
+    for view, reason in (
+        (unseen.conj(), no_grad),
+        (unseen.view(2, 2).unbind()[0], several),
+        (y.unbind()[0].conj(), several),
+        (inferred.conj(), inference),
+        (inferred.view(2, 2).unbind()[0], inference),
+    ):
+        assert reason in error(lambda view=view: view.mul_(2))
+
+
+def test_a_hook_that_a_node_registers_while_it_runs_changes_what_it_sends(torch):
+    def backward(ctx, grad):
+        ctx.register_hook(lambda inputs, outputs: (inputs[0] * (10 + len(outputs)),))
+        return grad
+
+    x = leaf_of(torch, 2)
+    function(torch, lambda ctx, x: x * 1, backward).apply(x).sum().backward()
+    assert values(x.grad) == [10.0, 10.0]

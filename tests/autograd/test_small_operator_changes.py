@@ -46,10 +46,12 @@ def test_a_write_is_recorded_if_any_other_tensor_requires_grad(torch):
     assert values(weight.grad) == [6.0, 6.0]
 
 
+@pytest.mark.parametrize("recording", [True, False])
 @pytest.mark.parametrize("name", ["add_", "mul_", "atan2_", "copysign_"])
-def test_a_write_refuses_what_overlaps_its_target(torch, name):
+def test_a_write_refuses_what_overlaps_its_target(torch, name, recording):
     memory = torch.arange(1.0, 6.0)
-    assert error(lambda: getattr(memory[1:], name)(memory[:-1])).startswith(OVERLAP)
+    with torch.set_grad_enabled(recording):
+        assert error(lambda: getattr(memory[1:], name)(memory[:-1])).startswith(OVERLAP)
     assert values(memory) == [1.0, 2.0, 3.0, 4.0, 5.0]
     getattr(memory, name)(memory)  # the same elements: allowed
 
@@ -63,12 +65,15 @@ def test_a_write_in_another_dtype_gives_the_dtype_of_the_target(torch, name):
         assert values(target) == [3.0 if name == "add_" else 2.0] * 2
 
 
-def test_a_write_through_the_imaginary_part_of_a_conjugate_is_negated(torch):
+@pytest.mark.parametrize("recording", [True, False])
+def test_a_write_through_the_imaginary_part_of_a_conjugate_is_negated(torch, recording):
     memory = torch.full((2,), 1 + 2j)
     part = memory.conj().imag
-    part.add_(1)
+    with torch.set_grad_enabled(recording):
+        part.add_(1)
     assert values(part) == [-1.0, -1.0] and values(memory) == [1 + 1j, 1 + 1j]
-    part.add_(torch.ones(2))
+    with torch.set_grad_enabled(recording):
+        part.add_(torch.ones(2))
     assert values(part) == [0.0, 0.0] and values(memory) == [1 + 0j, 1 + 0j]
 
 
@@ -138,3 +143,12 @@ def test_hooks_see_only_the_gradients_that_are_wanted(torch):
     node.register_hook(lambda inputs, _: seen.extend(each is None for each in inputs))
     y.sum().backward()
     assert seen == [False, True, True]
+
+
+def test_operators_without_a_complex_derivative_refuse_to_be_recorded(torch):
+    x = torch.ones(2, dtype=torch.complex64, requires_grad=True)
+    assert error(lambda: torch.nn.functional.silu(x)) == (
+        "RuntimeError: silu does not support automatic differentiation for outputs with complex "
+        "dtype."
+    )
+    assert torch.nn.functional.silu(x.detach()).dtype == torch.complex64

@@ -191,3 +191,12 @@ def test_foreach_is_not_differentiable_but_for_sgd():
             optimizer.step()
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         taper.optim.SGD([param], foreach=True, differentiable=True).step()
+
+
+def test_parameters_made_in_inference_mode_are_not_written_outside():
+    with taper.inference_mode():
+        param = taper.ones(2, requires_grad=True)
+    param.grad = taper.ones(2)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside"):
+        taper.optim.SGD([param], lr=0.1).step()
+    assert param.tolist() == [1.0, 1.0]

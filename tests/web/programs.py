@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import taper
 from taper import nn, viz
 from taper.vision import models
-
-Shown = tuple[taper.Tensor, nn.Module | None, dict | None]
 
 
 def multiplication() -> viz.Page:
@@ -17,27 +13,33 @@ def multiplication() -> viz.Page:
     b = taper.tensor(3.0, requires_grad=True)
     c = taper.tensor(4.0)
     loss = a * b * c
-    return viz.show(loss, tape=_tape_of(loss))
+    graph = viz.graph(loss)
+    with viz.debug_backward() as tape:
+        loss.backward()
+    return viz.show(graph, tape=tape)
 
 
 def perceptron() -> viz.Page:
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
     x, target = taper.randn(5, 4), taper.tensor([0, 1, 2, 0, 1])
     loss = nn.functional.cross_entropy(model(x), target)
-    return viz.show(loss, model, tape=_tape_of(loss))
+    graph = viz.graph(loss, model)  # here, where the variables have their names
+    with viz.debug_backward() as tape:
+        loss.backward()
+    return viz.show(graph, tape=tape)
 
 
 def resnet18() -> viz.Page:
     model = models.resnet18(num_classes=10)
     loss = model(taper.randn(2, 3, 32, 32)).sum()
-    return viz.show(loss, model, tape=_tape_of(loss))
+    return _played(loss, model)
 
 
 def transformer() -> viz.Page:
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0)
     model = nn.Sequential(nn.TransformerEncoder(layer, 12), nn.Linear(16, 5))
     loss = model(taper.randn(2, 7, 16)).pow(2).mean()
-    return viz.show(loss, model, tape=_tape_of(loss))
+    return _played(loss, model)
 
 
 def lstm() -> viz.Page:
@@ -111,32 +113,9 @@ PROGRAMS = {
 }
 
 
-def _tape_of(loss: taper.Tensor) -> dict:
-    """A tape as `debug_backward` writes it, with made-up times and gradients of one."""
-    graph = viz.graph(loss)
-    steps = []
-    for order, id in enumerate([*range(len(graph.nodes) - 1, -1, -1)]):
-        node = graph.nodes[id]
-        summary = {
-            "shape": [2, 2],
-            "dtype": "float32",
-            "min": -1.0,
-            "max": 2.5,
-            "mean": 0.25,
-            "norm": 1.75,
-            "nan": 0,
-            "histogram": [round(8 * math.exp(-((i - 5) ** 2) / 6)) for i in range(11)],
-            "values": [[1.0, -1.0], [0.5, 2.5]],
-        }
-        steps.append(
-            {
-                "node": id,
-                "order": order,
-                "inputs": [summary],
-                "outputs": [summary if each is not None else None for each in node.inputs],
-                "seconds": 1e-6 * (1 + (7 * id) % 11),
-                "freed": 4 * id,
-                "arithmetic": "dL/da = dL/dc * b = 1 * 3 = 3" if id < 3 else None,
-            }
-        )
-    return {"steps": steps}
+def _played(loss: taper.Tensor, model: nn.Module | None = None) -> viz.Page:
+    """The page of a graph as it was before its backward pass, with the tape of that."""
+    graph = viz.graph(loss, model)
+    with viz.debug_backward() as tape:
+        loss.backward()
+    return viz.show(graph, tape=tape)

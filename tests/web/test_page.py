@@ -107,19 +107,21 @@ def test_search_finds_modules_lines_and_leaves(opened) -> None:
 def test_the_tape_plays_forwards_and_backwards(opened) -> None:
     page = opened("multiplication")
     status = page.locator("#player output")
-    assert status.inner_text() == "2 steps of backward"
+    assert status.inner_text() == "4 steps of backward"
     page.get_by_label("Step on").click()
-    assert status.inner_text().startswith("step 1 of 2: MulBackward0")
+    assert status.inner_text().startswith("step 1 of 4: MulBackward0")
     page.wait_for_selector(".box.now")
-    assert "dL/da = dL/dc * b = 1 * 3 = 3" in page.locator("#panel .arithmetic").inner_text()
+    assert (
+        "grad of self = grad * other = 1 * 4 = 4" in page.locator("#panel .arithmetic").inner_text()
+    )
     assert page.locator("#panel .histogram").count() > 0
     page.get_by_label("Step on").click()
     page.wait_for_selector(".box.done")
     page.get_by_label("Step back").click()
-    assert status.inner_text().startswith("step 1 of 2")
+    assert status.inner_text().startswith("step 1 of 4")
     page.get_by_label("To the start").click()
     page.get_by_label("Play", exact=True).click()
-    page.locator("#player output", has_text="step 2 of 2").wait_for()
+    page.locator("#player output", has_text="step 4 of 4").wait_for()
     screenshot(page, "player-wide-light")
 
 

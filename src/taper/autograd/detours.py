@@ -15,7 +15,7 @@ from typing import Any
 
 from taper.autograd.disturbances import new_lock
 
-ORDER = ("pieces", "capture", "profiler", "autocast")
+ORDER = ("capture", "profiler", "autocast")
 _ALONE = {name: (name,) for name in ORDER}
 
 # Handler(run, *args, **kwargs); run(*args, **kwargs) continues with the function.

@@ -147,16 +147,17 @@ def make_view(
     array: np.ndarray,
     creation: str = Creation.PLAIN,
     step: tuple[Callable[..., Any], tuple[Any, ...]] | None = None,
+    frame: FrameType | None = None,
 ) -> Tensor:
     """Return a tensor on `array`, part of the memory of `source`, as a view of its root (§V1)."""
     view = wrap(array)
     if source._change is not None:
         part = memory_of(source) if step is None else _part(source, step)
         view = on_memory(part, source._change)
-    return tracked(view, source, creation, step)
+    return tracked(view, source, creation, step, frame)
 
 
-def _of_memory(source: Tensor, step: Any) -> Any:
+def of_memory(source: Tensor, step: Any) -> Any:
     """Return what a view operator gives of the memory behind a conjugate."""
     function, arguments = step
     return _unrecorded(function, wrap(memory_of(source)), arguments)
@@ -174,7 +175,7 @@ def _unrecorded(function: Callable[..., Any], tensor: Tensor, arguments: Sequenc
 
 def _part(source: Tensor, step: Any) -> np.ndarray:
     """Return the part of the memory behind a conjugate that a view operator gives."""
-    part: np.ndarray = _of_memory(source, step)._array
+    part: np.ndarray = of_memory(source, step)._array
     if part.dtype != memory_of(source).dtype and source._change is not NEGATIVE:
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
@@ -182,19 +183,6 @@ def _part(source: Tensor, step: Any) -> np.ndarray:
             "the resulting tensor will NOT alias the original."
         )
     return part
-
-
-def make_views(
-    source: Tensor, arrays: Sequence[np.ndarray], creation: str, step: Any
-) -> tuple[Tensor, ...]:
-    """Make the views of an operator that returns several."""
-    if source._change is not None:
-        parts = _of_memory(source, step)
-        views: list[Tensor] = [on_memory(each._array, source._change) for each in parts]
-    else:
-        views = [wrap(each) for each in arrays]
-    frame = user_frame(sys._getframe(1))  # found once for all: saves 1 us a view
-    return tuple([tracked(each, source, creation, None, frame) for each in views])
 
 
 def conjugate_view(

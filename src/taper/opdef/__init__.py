@@ -304,6 +304,8 @@ composites: dict[str, Callable[..., Any]] = {}
 # that are declared while it is on.
 named_composites: list[tuple[str, Callable[..., Any]]] = []
 composite_watchers: list[Callable[[str, Callable[..., Any]], None]] = []
+# What their public forms try first.
+quick_ways: dict[Callable[..., Any], str] = {}
 # Tensor methods that the operators provide: name -> function; `ops` puts them on the class.
 methods: dict[str, Callable[..., Any]] = {}
 
@@ -476,6 +478,7 @@ def composite(
     name: str | None = None,
     arrays: bool = False,
     numpy_names: bool = False,
+    quick: str = "",
 ) -> Any:
     """Register a function that is written in terms of operators, and the method of that name.
 
@@ -483,6 +486,9 @@ def composite(
                  call
     numpy_names  it takes `axis` for `dim` and `keepdims` for `keepdim`; costs 0.15 us a call, so
                  that functions which are called often have a parameter `axis` instead
+    quick        an expression of its parameters that the public form evaluates first: a call of the
+                 native module that gives the result of a usual call, and None of any other (see
+                 `guards`)
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -493,6 +499,8 @@ def composite(
             function = seen_whole(label, function)
         if numpy_names:
             function = with_numpy_names(function)
+        if quick:
+            quick_ways[function] = quick
         named_composites.append((label, function))
         for watch in composite_watchers:
             watch(label, function)

@@ -7,7 +7,6 @@ loops over arguments, no look-ups by name), because a generic wrapper is two to 
 
 from __future__ import annotations
 
-import functools
 import sys
 from types import FunctionType
 from typing import Any
@@ -21,15 +20,11 @@ from taper.autograd.detours import original_of
 from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
-    Creation,
-    VersionCounter,
-    ViewRecord,
 )
+from taper.autograd.new_views import new_view, new_views
 from taper.autograd.provenance import internal, user_frame
 from taper.autograd.state import local
 from taper.autograd.views import (
-    make_view,
-    make_views,
     requires_grad,
     set_history,
     version_counter,
@@ -58,7 +53,7 @@ from taper.opdef.text import (
     result_expression,
     saved_properties,
 )
-from taper.tensor import Tensor, blank, wrap
+from taper.tensor import Tensor, fresh, wrap
 
 _LITERALS = (type(None), bool, int, str)
 
@@ -140,7 +135,7 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
             add_recording_of_one(source, op)
         else:
             source.add(f"flag = {_flag_without_gradient(op)}")
-        source.add(_FRESH)
+        source.add("t = fresh(r, flag)")
     source.add(f"return {result_expression(op)}")
     return source.text()
 
@@ -280,79 +275,18 @@ def _add_kernel(source: Source, op: Op, everything: str) -> None:
         source.add("if low is not None:\n    r = to_low(r, low)")
 
 
-_FRESH = """
-t = blank()
-t._array = r
-t._requires_grad = flag
-t._grad_fn = None
-t._output_nr = 0
-t._counter = None
-t._view = None
-t._meta = None
-"""
-
-
-# The user's line (D6): `frame` and `code`.
-_USER_FRAME = """
-frame = getframe(1)
-code = frame.f_code
-if code is not state.user_code:
-    if internal.get(code.co_filename, True):
-        frame = user_frame(frame)
-        code = frame.f_code
-    else:
-        state.user_code = code
-"""
-
-# What `views.make_view` does, spelled out; the frame serves the node as well.
-_VIEW = (
-    """
-counter = {source}._counter
-if counter is None:
-    counter = version_counter({source})
-"""
-    + _USER_FRAME
-    + """if counter.__class__ is not VersionCounter:  # inference tensors, conjugates, detached ones
-    t = make_view({source}, r, NO_GRAD_VIEW if mode else PLAIN, {step})
-    if counter is INFERENCE_COUNTER:
-        return t  # without a history, also if the tensor requires a gradient
-else:
-    t = blank()
-    t._array = r
-    t._requires_grad = ASK
-    t._grad_fn = None
-    t._output_nr = 0
-    t._counter = counter
-    t._meta = None
-    t._view = record = blank_record()
-    record.version = counter.value
-    record.requires_grad = False
-    record.code = code
-    record.offset = frame.f_lasti
-    parent = {source}._view
-    if parent is None:
-        record.base = {source}
-        record.creation = NO_GRAD_VIEW if mode else PLAIN
-        record.replay = (None, {step})
-    else:
-        record.base = parent.base
-        record.creation = NO_GRAD_VIEW if mode else parent.creation
-        record.replay = (parent.replay, {step})
-"""
-)
-
-
 def _add_result(source: Source, op: Op) -> None:
     if op.view:
         first = op.params[0].public_name
-        rest = "".join(f"{param.public_name}, " for param in op.params[1:])
-        step = f"(F_{op.name}, ({rest}))"
-        if op.many_outputs:
-            creation = "NO_GRAD_VIEW if mode else MULTIPLE"
-            source.add(f"ts = make_views({first}, r, {creation}, {step})")
-            source.add(f"if {first}._counter is INFERENCE_COUNTER:\n    return ts")
-        else:
-            source.add(_VIEW.format(source=first, step=step))
+        rest = "".join(f", {param.public_name}" for param in op.params[1:])
+        made, several = ("ts", "s") if op.many_outputs else ("t", "")
+        source.add(
+            f"frame = getframe(1)\n"
+            f"{made} = new_view{several}({first}, r, state, frame, F_{op.name}{rest})\n"
+            # Without a history, also if the tensor requires a gradient.
+            f"if mode or {first}._counter is INFERENCE_COUNTER:\n"
+            f"    return {made}"
+        )
     else:
         source.add("ts = tuple([wrap(each) for each in r])")
 
@@ -491,22 +425,17 @@ NAMESPACE.update(
     ndarray=np.ndarray,
     asarray=np.asarray,
     copyto=np.copyto,
-    blank=blank,
-    blank_record=functools.partial(object.__new__, ViewRecord),
+    fresh=fresh,
     Tensor=Tensor,
     local=local,
     getframe=sys._getframe,
     internal=internal,
     user_frame=user_frame,
     requires_grad=requires_grad,
-    make_view=make_view,
+    new_view=new_view,
+    new_views=new_views,
     memory_of=memory_of,
-    make_views=make_views,
     INFERENCE_COUNTER=INFERENCE_COUNTER,
-    VersionCounter=VersionCounter,
-    PLAIN=Creation.PLAIN,
-    NO_GRAD_VIEW=Creation.NO_GRAD,
-    MULTIPLE=Creation.MULTIPLE,
     ASK=ASK,
     FLOAT32=np.dtype(np.float32),
     NUMBERS=operands.NUMBERS,

@@ -77,6 +77,8 @@ def with_numpy_names(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
         for name, other in NAMES.items():
             if other in kwargs and name not in kwargs:
                 kwargs[name] = kwargs.pop(other)

@@ -138,7 +138,8 @@ def _add_needs(source: Source, op: Op, depth: int = 1) -> None:
 def add_recording(source: Source, op: Op) -> None:
     """What `requires_grad` asks for, after the outputs are made."""
     result = result_expression(op)
-    source.add(f"if mode:\n    return {result}")
+    if not op.view:  # `compiler` has asked
+        source.add(f"if mode:\n    return {result}")
     _add_needs(source, op)
     source.add(f"if not ({_needs_text(op)}):\n    return {result}")
     _add_node(source, op, result)
@@ -285,8 +286,6 @@ def _add_saving(source: Source, op: Op) -> None:
         source.add(
             f"node.kept_{name} = {array}\nnode.version_{name} = 0\nnode.counter_{name} = None"
         )
-        if op.view:
-            source.add(f"node.counter_{name} = t._counter\nnode.version_{name} = t._counter.value")
 
 
 def _guard_of_property(op: Op, name: str, what: str) -> str:

@@ -10,7 +10,8 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from taper.opdef import methods
+from taper.opdef import methods, quick_ways
+from taper.opdef.guards import guarded
 from taper.ops.provided import PROVIDES
 from taper.tensor import Tensor
 
@@ -23,8 +24,8 @@ FUNCTIONS = frozenset(name.removesuffix("()") for name in _GIVEN if name[0] != "
 
 def install(provided: Mapping[str, Callable[..., Any]]) -> None:
     """Put methods on Tensor: the given ones, and stubs for those of families not loaded."""
-    for name, method in provided.items():
-        setattr(Tensor, name, method)
+    for name, function in provided.items():
+        setattr(Tensor, name, _method(name, function))
     for given in _GIVEN:
         name = given.removeprefix(".")
         if not given.endswith("()") and name not in provided and not hasattr(Tensor, name):
@@ -40,10 +41,19 @@ def load_family(family: str) -> Any:
     """Import a family and replace its stubs by its methods; return the module."""
     # late: half of the families are loaded when they are first used
     module = importlib.import_module(f"taper.ops.{family}")
-    for method, function in methods.items():
-        if Tensor.__dict__.get(method) is not function:
-            setattr(Tensor, method, function)
+    for name, function in methods.items():
+        method = _method(name, function)
+        if Tensor.__dict__.get(name) is not method:
+            setattr(Tensor, name, method)
     return module
+
+
+def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function as a method: in its public form if it has a quick way there."""
+    if function not in quick_ways:
+        return function
+    form: Callable[..., Any] = guarded(name, function, "taper")
+    return form
 
 
 def load_all() -> None:

@@ -63,21 +63,24 @@ class Pieces:
 
 
 def _enter(change: int) -> None:
-    """Let calls of modules be seen while some function runs in pieces."""
+    """Let calls of modules be seen while some function runs in pieces.
+
+    The class gets another `__call__`: what it has in C could not be asked to look each time.
+    """
     global _running
     with _lock:
         before, _running = _running, _running + change
         if not before:
-            type.__setattr__(Calls, "__call__", _seen_call)
+            Calls.__call__ = _through  # type: ignore[method-assign]
         elif not _running:
-            type.__setattr__(Calls, "__call__", _call)
+            Calls.__call__ = _plain_call  # type: ignore[method-assign]
 
 
-_call: Any = Calls.__call__  # a method in C where the native module is there
+_plain_call: Any = Calls.__dict__["__call__"]
 
 
-def _seen_call(module: Any, *args: Any, **kwargs: Any) -> Any:
+def _through(module: Any, *args: Any, **kwargs: Any) -> Any:
     pieces = _local.pieces
     if pieces is None:
-        return _call(module, *args, **kwargs)
-    return pieces.call(_call, module, args, kwargs)
+        return _plain_call(module, *args, **kwargs)
+    return pieces.call(_plain_call, module, args, kwargs)

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.native import native
 from taper.dtypes import no_kernel
 from taper.sampling.continuous import exponential_
 from taper.sampling.fill import WIDE_UNSIGNED, dtype_of, in_memory_order, source, write
@@ -306,6 +307,10 @@ def multinomial(
     if count == 1:
         return np.argmax(quotients, axis=-1, keepdims=True)
     negated = -quotients.astype(np.promote_types(quotients.dtype, np.float32))
+    if native is not None:
+        best: np.ndarray | None = native.top_rows(negated, count, False)
+        if best is not None:
+            return best
     if 1000 < negated.shape[-1] > 4 * count:
         found = [_places_of_smallest(row, count) for row in np.atleast_2d(negated)]
         return np.array(found).reshape(*probs.shape[:-1], count)

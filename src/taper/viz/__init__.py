@@ -31,6 +31,7 @@ from taper.viz.records import (
 from taper.viz.summaries import Summary
 from taper.viz.svg import Arrow, Box, printable
 from taper.viz.tape import Step, Tape, debug_backward
+from taper.viz.timeline import MemoryEvent, MemoryTimeline, Owner, memory_timeline
 
 __all__ = [
     "graph",
@@ -51,6 +52,10 @@ __all__ = [
     "Step",
     "Summary",
     "debug_backward",
+    "MemoryEvent",
+    "MemoryTimeline",
+    "Owner",
+    "memory_timeline",
     "Leak",
     "LeakReport",
     "leaks",

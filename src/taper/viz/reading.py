@@ -7,6 +7,9 @@ freed.  Nothing recurses (I5).
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import gc
 import linecache
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -107,8 +110,21 @@ def read(
     `names` are names of tensors by `id(tensor)`, used where the model has none.
     """
     roots = _checked(root)
-    found = _Reader(roots, model, names or {})
-    return found.graph(), [*found.nodes, *found.leaves]
+    with _without_collector():
+        found = _Reader(roots, model, names or {})
+        return found.graph(), [*found.nodes, *found.leaves]
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """Pause the garbage collector: it would look at a million records again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _checked(root: Any) -> list[Tensor]:
@@ -212,8 +228,7 @@ class _Reader:
 
     def _node(self, place: int, node: Any) -> GraphNode:
         op = node.op if isinstance(node, TableNode) else None
-        name = node._class_name().rpartition("::")[2]
-        summary = op.doc.split("\n")[0] if op is not None else _OTHER_SUMMARIES.get(name, "")
+        name, summary = _name_and_summary(node._class_name(), op)
         return GraphNode(
             id=place,
             name=name,
@@ -225,7 +240,7 @@ class _Reader:
             inputs=tuple([_input(*e) for e in zip(node._edges, node._edge_nrs, strict=True)]),
             outputs=tuple(
                 [
-                    Value(tuple(shape), dtype_name(dtype))
+                    _value(tuple(shape), dtype)
                     for shape, dtype in map(node._output_metadata, range(node._output_count))
                 ]
             ),
@@ -310,11 +325,23 @@ def _input(end: Any, nr: int) -> Value | None:
     if end is None:
         return None
     if nr == LEAF:
-        return Value(end._array.shape, dtype_name(end._array.dtype))
+        return _value(end._array.shape, end._array.dtype)
     shape, dtype = end._output_metadata(nr)
-    return Value(tuple(shape), dtype_name(dtype))
+    return _value(tuple(shape), dtype)
 
 
+@functools.lru_cache(maxsize=1000)  # many nodes have the same few shapes
+def _value(shape: tuple[int, ...], dtype: Any) -> Value:
+    return Value(shape, dtype_name(dtype))
+
+
+@functools.lru_cache(maxsize=1000)
+def _name_and_summary(class_name: str, op: Any) -> tuple[str, str]:
+    name = class_name.rpartition("::")[2]
+    return name, op.doc.split("\n")[0] if op is not None else _OTHER_SUMMARIES.get(name, "")
+
+
+@functools.cache
 def dtype_name(dtype: Any) -> str:
     """Return `float32` for NumPy's dtype of that name, also of the dtypes that NumPy lacks."""
     if dtype is None:
@@ -392,6 +419,9 @@ def _kind(tensor: Tensor) -> SavedKind:
 
 def settings_of(node: Any) -> tuple[tuple[str, str], ...]:
     """Return what a node keeps besides tensors, as the user wrote it: `dim` is `-1`."""
+    if isinstance(node, CopySlices):
+        part = shown_setting(node.view_shape)
+        return (("written by", node.fn._class_name()), ("shape of the written part", part))
     if not isinstance(node, TableNode):
         return ()
     found = []

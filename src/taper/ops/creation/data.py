@@ -8,7 +8,9 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.memory import adopt, bytes_at
+from taper.arrays.native import native
 from taper.arrays.scalars import type_name
+from taper.autograd.state import local
 from taper.autograd.views import requires_grad as needs_grad
 from taper.device import usable
 from taper.dlpack import from_dlpack
@@ -149,7 +151,7 @@ def new_tensor(
     return finish(_fresh(data, which), requires_grad)
 
 
-@composite(method=False)
+@composite(method=False, quick="as_it_is(data, dtype, device)")
 def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
     """Turn data into a tensor, sharing memory and history where that is possible.
 
@@ -298,6 +300,10 @@ def from_numpy(ndarray: np.ndarray, /) -> Tensor:
         >>> taper.from_numpy(numpy.array([1.0, 2.0], numpy.float32))
         tensor([1., 2.])
     """
+    if native is not None:
+        quick: Tensor | None = native.on_array(local.state, ndarray)
+        if quick is not None:
+            return quick
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type_name(ndarray)})")
     return finish(_adopted(ndarray))

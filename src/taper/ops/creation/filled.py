@@ -33,8 +33,11 @@ from taper.factory import (
     shape_of,
     tensor_argument,
 )
-from taper.opdef import composite
+from taper.opdef import NAMESPACE, composite
+from taper.settings import settings
 from taper.tensor import Tensor
+
+NAMESPACE["settings"] = settings
 
 
 def _filled(
@@ -63,7 +66,11 @@ def _filled(
     return finish(array, requires_grad)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    quick="new_filled(local.state, 0, sizes, dtype, requires_grad, False, size, out, layout,"
+    " device, pin_memory)",
+)
 def zeros(
     *sizes: Any,
     size: Any = None,
@@ -98,7 +105,11 @@ def zeros(
     return _filled("zeros", shape, 0, out, dtype, layout, device, pin_memory, requires_grad)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    quick="new_filled(local.state, 1, sizes, dtype, requires_grad, False, size, out, layout,"
+    " device, pin_memory)",
+)
 def ones(
     *sizes: Any,
     size: Any = None,
@@ -136,7 +147,11 @@ def _uninitialised(shape: Shape, strides: Shape, dtype: np.dtype) -> np.ndarray:
     return made
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    quick="new_filled(local.state, None, sizes, dtype, requires_grad, False, size, out, layout,"
+    " device, pin_memory, memory_format, settings.fills_memory)",
+)
 def empty(
     *sizes: Any,
     size: Any = None,
@@ -177,7 +192,11 @@ def empty(
     return finish(_uninitialised(shape, strides, which.numpy), requires_grad)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    quick="new_filled(local.state, fill_value, size, dtype, requires_grad, True, out, layout,"
+    " device, pin_memory)",
+)
 def full(
     size: Any,
     fill_value: Any,
@@ -325,7 +344,10 @@ def scalar_tensor(
     )
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    quick="new_eye(local.state, n, m, dtype, requires_grad, out, layout, device, pin_memory)",
+)
 def eye(
     n: int,
     m: int | None = None,
@@ -390,7 +412,12 @@ def _like(
     return finish(array_like(array, which.numpy, memory_format, value), requires_grad)
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="new_like(local.state, 0, input, dtype, requires_grad, layout, device,"
+    " pin_memory, memory_format)",
+)
 def zeros_like(
     input: Tensor,
     *,
@@ -422,7 +449,12 @@ def zeros_like(
     )
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="new_like(local.state, 1, input, dtype, requires_grad, layout, device,"
+    " pin_memory, memory_format)",
+)
 def ones_like(
     input: Tensor,
     *,
@@ -454,7 +486,12 @@ def ones_like(
     )
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="new_like(local.state, None, input, dtype, requires_grad, layout, device,"
+    " pin_memory, memory_format, settings.fills_memory)",
+)
 def empty_like(
     input: Tensor,
     *,
@@ -486,7 +523,12 @@ def empty_like(
     )
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="new_like(local.state, fill_value, input, dtype, requires_grad, layout, device,"
+    " pin_memory, memory_format)",
+)
 def full_like(
     input: Tensor,
     fill_value: Any,

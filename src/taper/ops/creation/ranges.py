@@ -93,7 +93,11 @@ def _arange_arguments(start: Any, end: Any, step: Any) -> tuple[Any, Any, Any]:
     return first, _real(number("arange", "end", 2, end)), width
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    quick="new_range(local.state, start, end, step, dtype, requires_grad, out, layout, device,"
+    " pin_memory)",
+)
 def arange(
     start: Any = None,
     end: Any = None,
@@ -313,7 +317,11 @@ def _powers(start: Any, end: Any, steps: int, base: float, which: dtypes.dtype) 
     return np.power(line.dtype.type(base), line).astype(which.numpy)
 
 
-@composite(method=False)
+@composite(
+    method=False,
+    quick="new_line(local.state, start, end, steps, dtype, requires_grad, out, layout, device,"
+    " pin_memory)",
+)
 def linspace(
     start: Any,
     end: Any,

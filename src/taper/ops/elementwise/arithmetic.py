@@ -485,7 +485,7 @@ def div(input: Any, other: Any, *, rounding_mode: Any = ABSENT, out: Any = None)
         tensor([-4,  3])
     """
     if rounding_mode is ABSENT:
-        return div_true(input, other, out=out)
+        return div_true(input, other) if out is None else div_true(input, other, out=out)
     _check_rounding(rounding_mode)
     if rounding_mode is None:
         return div_unrounded(input, other, None, out=out)

@@ -64,6 +64,10 @@ _SMALL_MATRICES = 400  # PyTorch has a kernel of its own for stacks up to this s
 
 def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarray:
     """Multiply the matrices of two stacks, pair by pair."""
+    if len(left) == 1:  # NumPy's product of stacks takes 1 us more
+        found = two_matrices(left[0], right[0])
+        if found is not None:
+            return found[None]
     char = left.dtype.char
     if char in _BLAS:
         return np.matmul(_for_blas(left), _for_blas(right))
@@ -353,9 +357,9 @@ def bmm(self: Array, mat2: Array) -> Array:
 
 
 def check_bmm(batch1: ndarray, batch2: ndarray) -> None:
-    for name, stack in (("batch1", batch1), ("batch2", batch2)):
-        if stack.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor")
+    if batch1.ndim != 3 or batch2.ndim != 3:
+        name = "batch2" if batch1.ndim == 3 else "batch1"
+        raise RuntimeError(f"{name} must be a 3D tensor")
     count, _, inner = batch1.shape
     if batch2.shape[:2] != (count, inner):
         raise RuntimeError(
@@ -536,7 +540,7 @@ def reflected_matmul(self: Tensor, other: Any) -> Any:
 # --- outer products --------------------------------------------------------------------------
 
 
-@composite()
+@composite(quick="outer_product(local.state, input, vec2, out)")
 def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
     """Multiply each element of one vector with each element of another.
 

@@ -212,6 +212,8 @@ def max(
         values=tensor(3.),
         indices=tensor(1))
     """
+    if dim is ABSENT and other is ABSENT and axis is ABSENT and out is None:
+        return max_all(input)  # 0.1 us less
     keepdim = keepdim or keepdims
     return _public(max_all, max_dim, maximum, input, dim, keepdim, other, out, axis)
 
@@ -262,6 +264,8 @@ def min(
         >>> taper.min(taper.tensor([[1.0, 3.0], [2.0, 0.0]]), dim=1).values
         tensor([1., 0.])
     """
+    if dim is ABSENT and other is ABSENT and axis is ABSENT and out is None:
+        return min_all(input)  # 0.1 us less
     keepdim = keepdim or keepdims
     return _public(min_all, min_dim, minimum, input, dim, keepdim, other, out, axis)
 

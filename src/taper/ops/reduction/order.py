@@ -210,16 +210,16 @@ def topk(
     length = self.shape[axis] if self.ndim else 1
     if not 0 <= k <= length:
         raise RuntimeError("selected index k out of range")
-    if self.dtype.kind == "c":
-        raise RuntimeError(" topk does not support complex dtypes on CPU")
-    if self.dtype.kind == "b":
-        raise RuntimeError("topk does not support bool dtypes on CPU")
+    kind = self.dtype.kind
+    if kind in "cb":
+        text = " topk does not support complex" if kind == "c" else "topk does not support bool"
+        raise RuntimeError(f"{text} dtypes on CPU")
     if not self.ndim:
         return self.copy(), np.zeros((), INT64)
-    head = (slice(None),) * axis + (slice(k),)
-    if 8 * k < length and length > 256 and self.dtype.kind in "fiu":
+    if 8 * k < length and length > 256 and kind in "fiu":
         indices = _ordered_top(self, k, axis, largest)
     else:
+        head = (slice(None),) * axis + (slice(k),)
         indices = np.ascontiguousarray(order_along(self, axis, largest)[head])
     return taken(self, indices, axis), indices
 

@@ -561,9 +561,11 @@ def logsumexp(
 
 def _truth(ufunc: Any, array: np.ndarray, dim: Any, keepdim: bool) -> Any:
     """Reduce logically; uint8 stays uint8, and over no dimension it works element by element."""
+    if dim is None and not keepdim and array.ndim == 1 and array.dtype.char == "?":
+        return ufunc.reduce(array)  # 0.6 us less
     axes = () if dim == () else axes_of(dim, array.ndim)
     found = ufunc.reduce(array, axes, bool, None, keepdim)
-    return np.asarray(found).astype(np.uint8) if array.dtype == np.uint8 else found
+    return np.asarray(found).astype(np.uint8) if array.dtype.char == "B" else found
 
 
 def _only_bool(name: str) -> Any:

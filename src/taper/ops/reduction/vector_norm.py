@@ -39,6 +39,8 @@ _smallest: Any = np.minimum.reduce
 
 def _norm(array: np.ndarray, order: float, dim: Dims, keepdim: bool) -> Any:
     """Compute the norm of an array of floating point numbers; it is real."""
+    if order == 2 and not (dim or keepdim) and array.dtype is FLOAT32 and array.flags.c_contiguous:
+        return FLOAT32.type(math.sqrt(_square_sum(array.reshape(-1))))  # the common case
     low = array.dtype if array.dtype in LOW_PRECISION else None
     if low is not None:
         array = array.astype(FLOAT32)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.layouts import laid_out_like
+from taper.arrays.native import native
 from taper.arrays.strides import EVERYTHING, Shape, in_rows, integers, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.creation.copy import copied, write
@@ -34,6 +35,10 @@ def flipped(array: ndarray, dims: list[int]) -> ndarray:
 @op(name="flip", tangent=LINEAR, public=False, method=False)
 def flip_dims(self: Array, dims: Shape) -> Array:
     """Reverse the order of elements along dimensions."""
+    if native is not None:
+        quick = native.flipped(self, dims)  # 1.5 us less
+        if quick is not None:
+            return quick
     positions = [wrap_dim(dim, self.ndim) for dim in dims]
     for number, each in enumerate(positions):
         if each in positions[:number]:
@@ -110,6 +115,10 @@ def roll_dims(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
         raise RuntimeError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         )
+    if native is not None and len(shifts) == 1:
+        quick = native.rolled(self, shifts[0], dims[0] if dims else None)  # 1.5 us less
+        if quick is not None:
+            return quick
     if not dims:
         return _rolled(self.ravel(), shifts[0], 0).reshape(self.shape)
     if not self.ndim:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from taper.arrays.native import native
 from taper.arrays.strides import Shape, strided, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.ops.shape.parts import diagonal, narrow, select, slice_dim
@@ -45,6 +46,10 @@ def unsqueeze(self: Array, dim: int) -> Array:
         tensor([[1],
                 [2]])
     """
+    if native is not None:
+        quick = native.unsqueezed(self, dim)  # 0.55 us less
+        if quick is not None:
+            return quick
     shape = self.shape
     ndim = len(shape)
     position = wrap_dim(dim, ndim + 1)
@@ -117,7 +122,9 @@ def squeeze_dims_self(grad: Array, dim: Shape, self_shape: Shape) -> Array:
     return reshape(grad, self_shape)
 
 
-@composite()
+@composite(
+    quick="squeezed(input, local.state, getframe(1), F_squeeze) if dim is axis is None else None"
+)
 def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
     """Drop dimensions of length 1.
 

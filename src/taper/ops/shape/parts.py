@@ -62,7 +62,7 @@ def select_backward_self(grad: Array, dim: int, index: int) -> Array:
     return select_at(grad, dim, index)
 
 
-@composite()
+@composite(quick="selected(input, local.state, getframe(1), F_select, dim, index)")
 def select(input: Any, dim: Any = ABSENT, index: Any = ABSENT, *, axis: Any = ABSENT) -> Any:
     """Take the slice at one index along a dimension.
 
@@ -125,7 +125,7 @@ def slice_backward_self(
     return slice_dim(grad, dim, start, end, step)
 
 
-@composite()
+@composite(quick="narrowed(input, local.state, getframe(1), F_slice, dim, start, length)")
 def narrow(
     input: Any, dim: Any = ABSENT, start: Any = ABSENT, length: Any = ABSENT, *, axis: Any = ABSENT
 ) -> Any:

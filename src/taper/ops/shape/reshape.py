@@ -39,7 +39,7 @@ from taper.tensor import Tensor, element_strides, storage_offset
 
 def sizes(function: str, argument: str, given: tuple[Any, ...]) -> Shape:
     """Return the sizes as a tuple of Python integers: `f(2, 3)` and `f((2, 3))` mean the same."""
-    if len(given) == 1 and isinstance(given[0], tuple | list):
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     for each in given:
         if type(each) is not int:
@@ -103,7 +103,10 @@ def unsafe_view_self(grad: Array, self_shape: Shape) -> Array:
     return reshape(grad, self_shape)
 
 
-@composite(public=False)
+@composite(
+    public=False,
+    quick="reshaped(input, local.state, getframe(1), F_view, shape) if shape else None",
+)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """Look at the same memory in another shape or, byte by byte, as another dtype.
 
@@ -239,7 +242,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 _OTHER_ARRAYS = (np.generic, ndarray)  # beside ndarray itself
 
 
-@composite()
+@composite(quick="reshaped(input, local.state, getframe(1), F_view, dims) if dims else None")
 def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
     """Give a tensor another shape; the elements keep their row-major order.
 
@@ -289,7 +292,10 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other._array.shape)
 
 
-@composite()
+@composite(
+    quick="reshaped(input, local.state, getframe(1), F_view, None)"
+    " if start_dim == 0 and end_dim == -1 else None"
+)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Merge the dimensions from `start_dim` to `end_dim` into one.
 
@@ -370,7 +376,7 @@ def alias_self(grad: Array) -> Array:
     return grad
 
 
-@composite(arrays=True)
+@composite(arrays=True, quick="detached(local.state, input)")
 def detach(input: Tensor) -> Tensor:
     """Look at the same memory without history: no gradient flows through the result.
 

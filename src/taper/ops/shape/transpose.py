@@ -118,7 +118,7 @@ def permute_self(grad: Array, dims: Shape) -> Array:
     return permute_dims(grad, tuple(back))
 
 
-@composite()
+@composite(quick="permuted(input, local.state, getframe(1), F_permute, order) if order else None")
 def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     """Put the dimensions into another order.
 

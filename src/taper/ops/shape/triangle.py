@@ -191,7 +191,7 @@ def diag_embed_self(grad: Array, offset: int, dim1: int, dim2: int) -> Array:
     return diagonal(grad, offset, dim1, dim2)
 
 
-@composite()
+@composite(quick="diagonal_matrix(local.state, input, diagonal, out)")
 def diag(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """Put a vector on a diagonal, or take a diagonal from a matrix.
 

@@ -66,7 +66,7 @@ class Page:
 
 
 def show(
-    root: Tensor | Iterable[Tensor],
+    root: Tensor | Iterable[Tensor] | Graph,
     model: Module | None = None,
     output: str | PathLike[str] | None = None,
     *,
@@ -81,7 +81,8 @@ def show(
     saved tensors.
 
     Args:
-        root: a tensor, or several.
+        root: a tensor, several, or a graph that was read before: a backward pass frees what its
+            graph has saved, so read the graph first to see both that and the tape.
         model: gives modules and parameters their names.
         output: the file to write, usually `something.html`; None writes none.
         tape: what `debug_backward` recorded, to be played over the graph.
@@ -96,8 +97,17 @@ def show(
     >>> page = viz.show(model(taper.ones(2, 4)).sum(), model)
     >>> page.graph
     <Graph of 4 nodes, 2 leaves and 4 edges>
+
+    Play a backward pass over the graph:
+
+    >>> loss = model(taper.ones(2, 4)).sum()
+    >>> graph = viz.graph(loss, model)
+    >>> with viz.debug_backward() as tape:
+    ...     loss.backward()
+    >>> page = viz.show(graph, tape=tape)
     """
-    page = page_of(read(root, model, names_around())[0], tape, title)
+    graph = root if isinstance(root, Graph) else read(root, model, names_around())[0]
+    page = page_of(graph, tape, title)
     if output is not None:
         path = page.save(output)
         if open:
@@ -110,7 +120,7 @@ def page_of(graph: Graph, tape: Any = None, title: str | None = None) -> Page:
     if title is None:
         names = [each.name for each in graph.outputs if each.name]
         title = "Graph of " + ", ".join(names) if names else "Autograd graph"
-    data = json.dumps(page_data(graph, _tape_data(tape)), separators=(",", ":"))
+    data = json.dumps(page_data(graph, _tape_data(tape, graph)), separators=(",", ":"))
     parts = {
         "css": _asset("page.css"),
         "script": "\n".join(_asset(name) for name in _SCRIPTS),
@@ -124,8 +134,21 @@ def page_of(graph: Graph, tape: Any = None, title: str | None = None) -> Page:
     return Page(html, graph)
 
 
-def _tape_data(tape: Any) -> Any:
-    return tape.to_json() if hasattr(tape, "to_json") else tape
+def _tape_data(tape: Any, graph: Graph) -> Any:
+    """Return the steps of the last pass of a tape that went through the graph."""
+    if tape is None:
+        return None
+    names = [*(each.name for each in graph.nodes), *["AccumulateGrad"] * len(graph.leaves)]
+    data = tape.to_json() if hasattr(tape, "to_json") else tape
+    steps = [
+        each
+        for each in data["steps"]
+        if each["node"] is not None
+        and 0 <= each["node"] < len(names)
+        and each.get("name", names[each["node"]]) == names[each["node"]]
+    ]
+    last = steps[-1].get("pass") if steps else None
+    return {"steps": [each for each in steps if each.get("pass") == last]}
 
 
 @functools.cache

@@ -42,12 +42,18 @@ class Folding {
       if (id >= this.data.nodes.length || this.isQuiet(id)) return;
       for (let key = this.parents[id]; key !== null; key = this.groups.get(key).parent) loud.set(key, (loud.get(key) || 0) + 1);
     });
-    const kept = (key) => { while (key !== null && (loud.get(key) || 0) < 2) key = this.groups.get(key).parent; return key; };
+    const joined = new Set(), outer = new Set([...this.groups.values()].map((group) => group.parent));
+    for (const [source, , target] of this.data.edges)
+      if (source < this.data.nodes.length && this.parents[source] === this.parents[target] && !this.isQuiet(source)) joined.add(this.parents[target]);
+    const small = (key) => (loud.get(key) || 0) < 2 || (loud.get(key) < 5 && !joined.has(key) && !outer.has(key)); // a ReLU used twice
+    const kept = (key) => { while (key !== null && small(key)) key = this.groups.get(key).parent; return key; };
     this.parents = this.parents.map((key) => (key === null ? null : kept(key)));
-    for (const [key, group] of [...this.groups]) {
-      if ((loud.get(key) || 0) < 2) this.groups.delete(key);
+    const dropped = [];
+    for (const [key, group] of this.groups) {
+      if (small(key)) dropped.push(key);
       else group.parent = group.parent === null ? null : kept(group.parent);
     }
+    for (const key of dropped) this.groups.delete(key);
   }
 
   addGroup(key, parent, label, kindText, kind) {

@@ -34,6 +34,7 @@ class App {
 
   choose(key) {
     this.chosen = key;
+    if (key !== null) this.view.touched = true;
     this.panel.show(key);
     const box = key === null ? null : this.scene.byKey.get(key);
     if (box) this.say(box.lines.join(', '));

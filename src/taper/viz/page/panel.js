@@ -66,7 +66,7 @@ class Panel {
       node.count > 1 ? element('p', {}, `${node.count.toLocaleString('en')} nodes of this line are shown as one: the graph is too large to show each.`) : null,
       element('p', { class: 'facts' }, `#${id}`, node.operator ? ` · operator ${node.operator}` : '', node.view ? ' · a view: shares the memory of its input' : '',
         node.freed ? ' · its saved values are freed' : ''),
-      module ? this.moduleLine(module) : null,
+      module ? this.moduleLine(module) : this.foldLine(this.app.folding.parents[id]),
       this.source(node.line),
       this.mathematics(about),
       section('Shapes', table(['', 'shape', 'dtype', 'from / to'], [
@@ -83,6 +83,11 @@ class Panel {
     const fold = path && this.app.folding.groups.has(path)
       ? element('button', { type: 'button', class: 'link', onclick: () => this.app.toggle(path) }, this.app.folding.open.has(path) ? 'fold' : 'unfold') : null;
     return element('p', { class: 'facts' }, 'made by ', element('code', {}, path || '(the model)'), ' ' + module.class_name + ' ', fold);
+  }
+
+  foldLine(key) {
+    return key === null ? null : element('p', { class: 'facts' },
+      element('button', { type: 'button', class: 'link', onclick: () => this.app.toggle(key) }, this.app.folding.open.has(key) ? 'fold the nodes of this line' : 'unfold the nodes of this line'));
   }
 
   sourcesOf(id, place) {

@@ -52,7 +52,7 @@ function makeScene(folding) {
   const levels = new Map([['', { items: [], links: new Map(), depth: -1 }]]);
   const chains = new Map(), boxes = [];
   const chainOf = (key) => {
-    if (typeof key === 'number') return folding.chain(key);
+    if (typeof key === 'number') return folding.chain(key).filter((each) => folding.groups.get(each).kind === 'module'); // lines have no frame
     const group = folding.groups.get(key);
     const keys = [];
     for (let each = group ? group.parent : null; each !== null; each = folding.groups.get(each).parent) keys.push(each);

@@ -72,10 +72,12 @@ class View {
     this.x = atX - ((atX - this.x) * scale) / this.scale;
     this.y = atY - ((atY - this.y) * scale) / this.scale;
     this.scale = scale;
+    this.touched = true;
     this.draw();
   }
 
   pan(dx, dy) {
+    this.touched = true;
     this.x += dx;
     this.y += dy;
     this.draw();
@@ -98,7 +100,7 @@ class View {
     const plain = boxes.length > MOST_WITH_TEXT && !everything;
     const group = svgElement('g', { transform: `translate(${this.x} ${this.y}) scale(${this.scale})` });
     for (const each of scene.containers)
-      if (inSight(each.x, each.y, each.width, each.height)) this.drawContainer(each, group);
+      if (inSight(each.x, each.y, each.width, each.height)) this.drawContainer(each, group, everything ? -Infinity : top - margin, everything ? Infinity : bottom + margin);
     const lines = svgElement('g', { class: 'lines' }, group);
     const shown = new Set(boxes.map((box) => box.key));
     const visible = scene.lines.filter(({ extent }) => inSight(extent[0], extent[1], extent[2] - extent[0], extent[3] - extent[1]));
@@ -111,6 +113,11 @@ class View {
           const key = from ? line.from : to ? line.to : null;
           leaving.set(key, (leaving.get(key) || 0) + 1);
           if (leaving.get(key) > MOST_LEAVING) continue;
+          if (line.extent[3] - line.extent[1] > 20 * (bottom - top)) { // painting its whole length is slow
+            const [x, y] = line.points[from ? 0 : line.points.length - 1], end = y + (from ? 1 : -1) * (bottom - top);
+            if (key !== null) svgElement('path', { d: `M${x} ${y}L${x} ${end}`, class: 'wire back' }, lines);
+            continue;
+          }
         }
         this.drawLine(line, lines);
       }
@@ -133,9 +140,11 @@ class View {
     for (const [kind, d] of kinds) svgElement('path', { d, class: 'plain ' + kind }, svgElement('g', { class: 'box ' + kind }, parent));
   }
 
-  drawContainer(each, parent) {
+  /* The dashes of a border are slow to paint if it is long: only the part in sight is drawn. */
+  drawContainer(each, parent, top, bottom) {
+    const y = Math.max(each.y, top - 10), end = Math.min(each.y + each.height, bottom + 10);
     const group = svgElement('g', { class: 'container depth' + (each.group.depth % 3) }, parent);
-    svgElement('rect', { x: each.x, y: each.y, width: each.width, height: each.height, rx: 8 }, group);
+    svgElement('rect', { x: each.x, y, width: each.width, height: Math.max(0, end - y), rx: 8 }, group);
     const title = svgElement('text', { x: each.x + 12, y: each.y + 19, 'data-fold': each.key }, group);
     title.textContent = '▾ ' + short(each.group.label, 40);
     const kind = svgElement('tspan', { class: 'kind', dx: 8 }, title);
@@ -200,7 +209,8 @@ class View {
     });
     new ResizeObserver(() => { // what was in the middle stays there
       const width = this.size()[0];
-      if (this.width) this.x += (width - this.width) / 2;
+      if (!this.touched && this.scene) this.fit(false);
+      else if (this.width) this.x += (width - this.width) / 2;
       this.width = width;
       this.draw();
     }).observe(svg);
