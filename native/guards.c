@@ -23,10 +23,9 @@ static int same_kind(PyObject *found, PyObject *like) {
     if (found == NULL || !PyArray_CheckExact(found) || !PyArray_CheckExact(like)) return 0;
     PyArrayObject *one = (PyArrayObject *)found, *other = (PyArrayObject *)like;
     const int ndim = PyArray_NDIM(one);
-    const size_t size = (size_t)ndim * sizeof(npy_intp);
     return ndim == PyArray_NDIM(other) && PyArray_DESCR(one) == PyArray_DESCR(other) &&
-           memcmp(PyArray_DIMS(one), PyArray_DIMS(other), size) == 0 &&
-           memcmp(PyArray_STRIDES(one), PyArray_STRIDES(other), size) == 0;
+           PyArray_CompareLists(PyArray_DIMS(one), PyArray_DIMS(other), ndim) &&
+           PyArray_CompareLists(PyArray_STRIDES(one), PyArray_STRIDES(other), ndim);
 }
 
 /* An argument: `expected` is (class, array of the same kind, whether it requires a gradient) for a

@@ -143,6 +143,22 @@ def test_strided_and_empty_operands():
         close(one.numpy(), other.numpy())
 
 
+@pytest.mark.parametrize("turn", [lambda x: x.transpose(0, 1), lambda x: x.permute(0, 3, 1, 2)])
+def test_large_operands_that_lie_otherwise(turn):
+    taper.manual_seed(1)
+    x = turn(taper.randn(6, 20, 30, 8))
+    bias = taper.randn(x.shape[1], 1, 1)
+
+    def function(x):
+        y = taper.relu(x * 2.0 + bias) - x
+        return y, y.sum(1), y.amax((0, 2)), (y + taper.ones_like(y).contiguous()).sum()
+
+    _, found = replayed(function, x)
+    for one, other in zip(found, function(x), strict=True):
+        assert one.stride() == other.stride()
+        np.testing.assert_allclose(one.numpy(), other.numpy(), rtol=1e-4, atol=1e-4)
+
+
 @needs_native
 def test_one_thread_and_two_give_the_same_bits():
     x = taper.randn(300, 1111)
