@@ -16,7 +16,7 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 CODE := src/taper tests benchmarks tools $(wildcard examples)
 
-.PHONY: help demo test test-twins test-sanitizers parity mutants
+.PHONY: help demo test test-twins test-web test-sanitizers parity mutants
 .PHONY: bench bench-data bench-peers bench-baseline bench-check performance
 .PHONY: lint format docs clean
 
@@ -24,6 +24,7 @@ help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
 	@echo "make test     all tests and doctests (no PyTorch needed)"
 	@echo "make test-twins  the tests again without the native module (TAPER_NATIVE=0)"
+	@echo "make test-web  the pages of taper.viz in a headless Chromium; screenshots in build/screenshots"
 	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
 	@echo "make mutants  small wrong changes of autograd, optim and files that no test notices"
@@ -48,7 +49,7 @@ $(VENV)/.installed: $(VENV)/.made $(BUILT_FROM)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,onednn,vision]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,mpi,onednn,vision]'
 	@touch $@
 
 $(ORACLE)/.made:
@@ -57,17 +58,26 @@ $(ORACLE)/.made:
 	@touch $@
 
 $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
-	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,onednn,vision]'
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,mpi,onednn,vision]'
 	@touch $@
 
 demo: $(VENV)/.installed
 	$(BIN)/taper demo
 
 test: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web
 
 test-twins: $(VENV)/.dev
-	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity
+	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web
+
+# The browser comes from the system; playwright's own would be a download from elsewhere.
+$(VENV)/.web: $(VENV)/.dev
+	command -v chromium google-chrome >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium)
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[web]'
+	@touch $@
+
+test-web: $(VENV)/.web
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) tests/web
 
 test-sanitizers: $(VENV)/.dev
 	tools/sanitizers.sh $(BIN)/python

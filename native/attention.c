@@ -1,18 +1,20 @@
 /* Attention without the matrix of all weights; the twin is in `ops/attention/scaled.py`.
  *
- * A task has some rows of one head: their scores stay in the second-level cache between
- * the two products.  Backwards, a task has all rows of the heads that share keys and values, since
- * their gradients are sums over rows.  Under a causal mask the keys after the last row of a task are
- * left out.  float32 only.
+ * Some rows of one head are computed at once: their scores stay in the second-level cache between
+ * the two products.  A task has all rows of a head, or some if there are few heads; backwards all rows of
+ * the heads that share keys and values, since their gradients are sums over rows.  Under a causal mask
+ * the keys after the last row are left out.  float32 only.
  */
 
 #include "lanes.h"
 #include "pool.h"
 #include "products.h"
+#include "tiles.h"
 
-#define MOST_ROWS 128 /* of a task; short rows of scores are better in fewer */
-#define FEW_ROWS 32
+#define MOST_ROWS 96 /* at once; short rows of scores are better in fewer */
+#define FEW_ROWS 24
 #define MANY_KEYS 256
+#define MANY_HEADS 16 /* enough tasks without cutting the rows of a head */
 
 /* (batch, heads, rows, width) with steps in elements; elements of a row lie in one piece. */
 typedef struct {
@@ -22,9 +24,9 @@ typedef struct {
 
 typedef struct {
     Heads query, key, value, output, sums, mask, grad, to_query, to_key, to_value;
-    int causal, has_mask, failed;
+    int causal, has_mask, failed, by_tiles;
     float scale;
-    npy_intp heads, shared, rows, keys, width, tall, blocks; /* tall: rows of a task */
+    npy_intp heads, shared, rows, keys, width, tall, blocks, own; /* tall: rows at once, own: of a task */
 } Attention;
 
 static float *row_of(const Heads *all, npy_intp batch, npy_intp head, npy_intp row) {
@@ -35,19 +37,37 @@ static Matrix matrix_at(const Heads *all, npy_intp batch, npy_intp head, npy_int
     return (Matrix){row_of(all, batch, head, row), all->step[2], turned};
 }
 
-/* scores = scores * scale + mask, and the largest of them. */
-FAST static float scale_row(float *scores, npy_intp count, float scale, const float *mask, npy_intp step) {
+/* Products of blocks are too small for `product` to choose tiles, but here nothing is copied for them. */
+static void multiply(const Attention *all, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, Matrix right,
+                     float *to, npy_intp to_step, int add) {
+    if (all->by_tiles) multiply_tiles(rows, inner, columns, left, right, to, to_step, add ? to : NULL, to_step);
+    else product(0, rows, inner, columns, left, right, to, to_step, add);
+}
+
+/* The first rows of a head as columns: turned over into `room` for tiles, BLAS takes them as they are. */
+static Matrix columns_at(const Attention *all, const Heads *heads, npy_intp batch, npy_intp head, npy_intp count, float *room) {
+    if (!all->by_tiles) return matrix_at(heads, batch, head, 0, 1);
+    turn_matrix(all->width, count, row_of(heads, batch, head, 0), heads->step[2], room, turned_step(count));
+    return (Matrix){room, turned_step(count), 0};
+}
+
+static npy_intp room_for_columns(const Attention *all) { return all->by_tiles ? all->width * turned_step(all->keys) : 0; }
+
+/* scores = scores * scale + mask */
+FAST static void scale_row(float *scores, npy_intp count, float scale, const float *mask, npy_intp step) {
     if (mask != NULL)
         for (npy_intp k = 0; k < count; k++) scores[k] = scores[k] * scale + mask[k * step];
     else
         for (npy_intp k = 0; k < count; k++) scores[k] = scores[k] * scale;
-    return largest_of(scores, count);
 }
 
-/* scores = exp(scores - most), and their sum. */
-FAST static float exponentials(float *scores, npy_intp count, float most) {
-    for (npy_intp k = 0; k < count; k++) scores[k] = exp_quickly(scores[k] - most);
-    return (float)sum_of(scores, count);
+FAST static float largest_score(const float *scores, npy_intp count) { return largest_of(scores, count); }
+
+FAST static float sum_of_row(const float *row, npy_intp count) { return (float)sum_of(row, count); }
+
+/* scores = exp(scores * scale - most) */
+FAST static void exponentials(float *scores, npy_intp count, float scale, float most) {
+    for (npy_intp k = 0; k < count; k++) scores[k] = exp_quickly(scores[k] * scale - most);
 }
 
 /* The gradient of scores: weights * (change - mean) * scale, into `change`. */
@@ -68,84 +88,98 @@ static const float *mask_of(const Attention *all, npy_intp batch, npy_intp head,
     return all->has_mask ? row_of(&all->mask, batch, head, row) : NULL;
 }
 
+/* The factor that scores still need: a positive one can wait for `exponentials` if there is no mask. */
+static float masked(const Attention *all, npy_intp batch, npy_intp head, npy_intp row, float *scores, npy_intp count) {
+    const float *mask = mask_of(all, batch, head, row);
+    if (mask == NULL && all->scale > 0 && all->scale < INFINITY) return all->scale;
+    scale_row(scores, count, all->scale, mask, all->mask.step[3]);
+    return 1;
+}
+
+static void forward_rows(const Attention *all, npy_intp batch, npy_intp head, npy_intp first, npy_intp last,
+                         Matrix keys, float *scores) {
+    const npy_intp wide = seen(all, last), from = head / all->shared;
+    float total[MOST_ROWS];
+    multiply(all, last - first, all->width, wide, matrix_at(&all->query, batch, head, first, 0), keys, scores, wide, 0);
+    for (npy_intp row = first; row < last; row++) {
+        float *own = scores + (row - first) * wide;
+        const npy_intp count = seen(all, row + 1);
+        const float scale = masked(all, batch, head, row, own, count);
+        float most = largest_score(own, count) * scale;
+        if (most == -INFINITY) most = 0; /* a row that is masked out gives zero */
+        exponentials(own, count, scale, most);
+        const float sum = sum_of_row(own, count);
+        for (npy_intp k = count; k < wide; k++) own[k] = 0;
+        *row_of(&all->sums, batch, head, row) = sum == 0 ? 0 : logf(sum) + most;
+        total[row - first] = sum == 0 ? 1 : sum;
+    }
+    float *to = row_of(&all->output, batch, head, first);
+    multiply(all, last - first, wide, all->width, (Matrix){scores, wide, 0}, matrix_at(&all->value, batch, from, 0, 0),
+             to, all->output.step[2], 0);
+    for (npy_intp row = first; row < last; row++, to += all->output.step[2])
+        for (npy_intp k = 0; k < all->width; k++) to[k] /= total[row - first];
+}
+
 /* Items are (batch, head, block of rows). */
 static void forward_part(void *context, npy_intp start, npy_intp stop) {
     Attention *all = context;
-    float *scores = scratch_take((size_t)(all->tall * all->keys) * sizeof(float));
-    if (scores == NULL) __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
-    for (npy_intp item = start; scores != NULL && item < stop; item++) {
+    float *room = scratch_take((size_t)(room_for_columns(all) + all->tall * all->keys) * sizeof(float));
+    if (room == NULL) __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+    for (npy_intp item = start; room != NULL && item < stop; item++) {
         const npy_intp head = item / all->blocks % all->heads, batch = item / all->blocks / all->heads;
-        const npy_intp first = item % all->blocks * all->tall, from = head / all->shared;
-        const npy_intp last = first + all->tall < all->rows ? first + all->tall : all->rows, wide = seen(all, last);
-        float total[MOST_ROWS];
-        product(0, last - first, all->width, wide, matrix_at(&all->query, batch, head, first, 0),
-                matrix_at(&all->key, batch, from, 0, 1), scores, wide, 0);
-        for (npy_intp row = first; row < last; row++) {
-            float *own = scores + (row - first) * wide;
-            const npy_intp count = seen(all, row + 1);
-            float most = scale_row(own, count, all->scale, mask_of(all, batch, head, row), all->mask.step[3]);
-            if (most == -INFINITY) most = 0; /* a row that is masked out gives zero */
-            float sum = exponentials(own, count, most);
-            for (npy_intp k = count; k < wide; k++) own[k] = 0;
-            *row_of(&all->sums, batch, head, row) = sum == 0 ? 0 : logf(sum) + most;
-            total[row - first] = sum == 0 ? 1 : sum;
-        }
-        float *to = row_of(&all->output, batch, head, first);
-        product(0, last - first, wide, all->width, (Matrix){scores, wide, 0},
-                matrix_at(&all->value, batch, from, 0, 0), to, all->output.step[2], 0);
-        for (npy_intp row = first; row < last; row++, to += all->output.step[2])
-            for (npy_intp k = 0; k < all->width; k++) to[k] /= total[row - first];
+        const npy_intp first = item % all->blocks * all->own;
+        const npy_intp last = first + all->own < all->rows ? first + all->own : all->rows;
+        Matrix keys = columns_at(all, &all->key, batch, head / all->shared, seen(all, last), room);
+        for (npy_intp row = first; row < last; row += all->tall)
+            forward_rows(all, batch, head, row, row + all->tall < last ? row + all->tall : last, keys,
+                         room + room_for_columns(all));
     }
-    scratch_give(scores);
+    scratch_give(room);
 }
 
-/* The weights of some rows once more, from the logarithms of their sums. */
-static void weights_again(const Attention *all, npy_intp batch, npy_intp head, npy_intp first,
-                          npy_intp last, npy_intp wide, float *weights) {
-    product(0, last - first, all->width, wide, matrix_at(&all->query, batch, head, first, 0),
-            matrix_at(&all->key, batch, head / all->shared, 0, 1), weights, wide, 0);
-    for (npy_intp row = first; row < last; row++) {
+/* `keys` and `values` as columns. */
+static void backward_rows(const Attention *all, npy_intp batch, npy_intp head, npy_intp first, npy_intp last,
+                          Matrix keys, Matrix values, float *weights, float *change) {
+    const npy_intp wide = seen(all, last), rows = last - first, from = head / all->shared;
+    Matrix grad = matrix_at(&all->grad, batch, head, first, 0), query = matrix_at(&all->query, batch, head, first, 0);
+    multiply(all, rows, all->width, wide, query, keys, weights, wide, 0);
+    for (npy_intp row = first; row < last; row++) { /* once more, from the logarithms of their sums */
         float *own = weights + (row - first) * wide;
         const npy_intp count = seen(all, row + 1);
-        scale_row(own, count, all->scale, mask_of(all, batch, head, row), all->mask.step[3]);
-        exponentials(own, count, *row_of(&all->sums, batch, head, row));
+        const float scale = masked(all, batch, head, row, own, count);
+        exponentials(own, count, scale, *row_of(&all->sums, batch, head, row));
         for (npy_intp k = count; k < wide; k++) own[k] = 0;
     }
-}
-
-static void backward_rows(const Attention *all, npy_intp batch, npy_intp head, npy_intp first,
-                          npy_intp last, float *weights, float *change) {
-    const npy_intp wide = seen(all, last), count = last - first, from = head / all->shared;
-    Matrix grad = matrix_at(&all->grad, batch, head, first, 0);
-    weights_again(all, batch, head, first, last, wide, weights);
-    product(0, wide, count, all->width, (Matrix){weights, wide, 1}, grad,
-            row_of(&all->to_value, batch, from, 0), all->to_value.step[2], 1);
-    product(0, count, all->width, wide, grad, matrix_at(&all->value, batch, from, 0, 1), change, wide, 0);
+    multiply(all, wide, rows, all->width, (Matrix){weights, wide, 1}, grad, row_of(&all->to_value, batch, from, 0),
+             all->to_value.step[2], 1);
+    multiply(all, rows, all->width, wide, grad, values, change, wide, 0);
     for (npy_intp row = first; row < last; row++) {
         const npy_intp place = (row - first) * wide;
         float mean = product_of_rows(row_of(&all->grad, batch, head, row), row_of(&all->output, batch, head, row), all->width);
         slope_row(change + place, weights + place, wide, mean, all->scale);
     }
-    product(0, count, wide, all->width, (Matrix){change, wide, 0}, matrix_at(&all->key, batch, from, 0, 0),
-            row_of(&all->to_query, batch, head, first), all->to_query.step[2], 0);
-    product(0, wide, count, all->width, (Matrix){change, wide, 1},
-            matrix_at(&all->query, batch, head, first, 0), row_of(&all->to_key, batch, from, 0),
-            all->to_key.step[2], 1);
+    multiply(all, rows, wide, all->width, (Matrix){change, wide, 0}, matrix_at(&all->key, batch, from, 0, 0),
+             row_of(&all->to_query, batch, head, first), all->to_query.step[2], 0);
+    multiply(all, wide, rows, all->width, (Matrix){change, wide, 1}, query, row_of(&all->to_key, batch, from, 0),
+             all->to_key.step[2], 1);
 }
 
 /* Items are (batch, head of keys and values). */
 static void backward_part(void *context, npy_intp start, npy_intp stop) {
     Attention *all = context;
-    const npy_intp kept = all->heads / all->shared;
-    float *weights = scratch_take((size_t)(2 * all->tall * all->keys) * sizeof(float));
-    if (weights == NULL) __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
-    for (npy_intp item = start; weights != NULL && item < stop; item++)
-        for (npy_intp nr = 0; nr < all->shared; nr++)
+    const npy_intp kept = all->heads / all->shared, size = all->tall * all->keys, columns = room_for_columns(all);
+    float *room = scratch_take((size_t)(2 * columns + 2 * size) * sizeof(float));
+    if (room == NULL) __atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+    for (npy_intp item = start; room != NULL && item < stop; item++) {
+        const npy_intp batch = item / kept, from = item % kept;
+        Matrix keys = columns_at(all, &all->key, batch, from, all->keys, room);
+        Matrix values = columns_at(all, &all->value, batch, from, all->keys, room + columns);
+        for (npy_intp head = from * all->shared; head < (from + 1) * all->shared; head++)
             for (npy_intp first = 0; first < all->rows; first += all->tall)
-                backward_rows(all, item / kept, item % kept * all->shared + nr, first,
-                              first + all->tall < all->rows ? first + all->tall : all->rows, weights,
-                              weights + all->tall * all->keys);
-    scratch_give(weights);
+                backward_rows(all, batch, head, first, first + all->tall < all->rows ? first + all->tall : all->rows,
+                              keys, values, room + 2 * columns, room + 2 * columns + size);
+    }
+    scratch_give(room);
 }
 
 /* --- what Python calls ------------------------------------------------------------------------ */
@@ -188,7 +222,9 @@ static int read_attention(PyObject *const *args, int backward, Attention *all) {
     if (all->heads % kept || all->keys > 1 << 20) return 0;
     all->shared = all->heads / kept;
     all->tall = all->keys < MANY_KEYS ? FEW_ROWS : MOST_ROWS;
-    all->blocks = (all->rows + all->tall - 1) / all->tall;
+    all->own = batch * all->heads < MANY_HEADS ? all->tall : all->rows;
+    all->blocks = (all->rows + all->own - 1) / all->own;
+    all->by_tiles = have_tiles();
     all->has_mask = args[5] != Py_None;
     if (all->has_mask && (!read_heads(args[5], 0, 0, &all->mask) ||
                           !same_size(&all->mask, batch, all->heads, all->rows, all->keys)))
@@ -224,7 +260,7 @@ PyObject *taper_attend(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     Attention all = {0};
     if (count != 8) return PyErr_Format(PyExc_TypeError, "attend takes 8 arguments");
     if (!read_attention(args, 0, &all)) Py_RETURN_NONE;
-    const npy_intp rows = all.rows < all.tall ? all.rows : all.tall;
+    const npy_intp rows = all.rows < all.own ? all.rows : all.own;
     return run(&all, forward_part, all.query.size[0] * all.heads * all.blocks, grain_of(&all, rows));
 }
 

@@ -16,6 +16,8 @@ static PyMethodDef methods[] = {
     ROW(know_nodes),
     ROW(know_leaves),
     ROW(know_frames),
+    ROW(know_calls),
+    ROW(module_running),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),
     ROW(complete),
@@ -77,6 +79,14 @@ static PyMethodDef methods[] = {
     ROW(pick_along),
     ROW(scatter_along),
     ROW(copy_across),
+    ROW(meet_in),
+    ROW(reduce_in),
+    ROW(make_program),
+    ROW(run_program),
+    ROW(guards_hold),
+    ROW_OF_ONE(failed_step),
+    ROW(update_parameters),
+    ROW(use_compiled),
     {NULL, NULL, 0, NULL},
 };
 

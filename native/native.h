@@ -56,6 +56,8 @@ ONE(know_tensor);
 SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
+SEVERAL(know_calls);
+SEVERAL(module_running);
 ONE(wrap);
 ONE(user_frame);
 SEVERAL(complete);
@@ -117,5 +119,13 @@ SEVERAL(add_rows);
 SEVERAL(pick_along);
 SEVERAL(scatter_along);
 SEVERAL(copy_across);
+SEVERAL(meet_in);
+SEVERAL(reduce_in);
+SEVERAL(make_program);
+SEVERAL(run_program);
+SEVERAL(guards_hold);
+ONE(failed_step);
+SEVERAL(update_parameters);
+SEVERAL(use_compiled);
 
 #endif

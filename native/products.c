@@ -4,6 +4,7 @@
  * let run makes all others burn their time (40 times the idle time of a perceptron, beside four
  * busy processes).  So a large product is cut into strips of rows or columns, which the pool
  * computes with BLAS on one thread each.  Every element is computed as if there were no strips.
+ * Where the processor has AVX-512, larger products of floats are made of our own tiles (`tiles.h`).
  */
 
 #define _GNU_SOURCE
@@ -18,11 +19,14 @@
 
 #include "pool.h"
 #include "products.h"
+#include "tiles.h"
 
 /* In multiplications and additions: what is not worth a thread, and the least of a piece. */
 #define SMALL ((double)(1 << 20))
 #define PIECE ((double)(1 << 23))
-#define STRIP 32 /* rows or columns: a multiple of what BLAS computes at once */
+#define ROWS 48    /* of a strip, or */
+#define COLUMNS 32 /* of one: multiples of what BLAS and tiles compute at once */
+#define TURNED_AT_ONCE ((npy_intp)1 << 16) /* floats of a right matrix: they stay in the second-level cache */
 
 enum { ROW_MAJOR = 101, AS_IS = 111, TURNED = 112 };
 
@@ -81,9 +85,8 @@ int have_products(void) {
     return blas.single != NULL;
 }
 
-int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
-            Matrix right, void *to, npy_intp to_step, double scale) {
-    if (!have_products()) return 0;
+static void product_by_blas(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
+                            Matrix right, void *to, npy_intp to_step, double scale) {
     int a = left.turned ? TURNED : AS_IS, b = right.turned ? TURNED : AS_IS;
     if (blas.wide && !is_double)
         ((Gemm64f)blas.single)(ROW_MAJOR, a, b, rows, columns, inner, 1, left.data, left.step,
@@ -98,17 +101,71 @@ int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matr
     else
         ((Gemm32d)blas.twice)(ROW_MAJOR, a, b, (int)rows, (int)columns, (int)inner, 1, left.data,
                               (int)left.step, right.data, (int)right.step, scale, to, (int)to_step);
+}
+
+/* Whether tiles are faster than BLAS, which has functions for small matrices; that for rows times rows is
+ * slow.  It must not depend on how a product is cut into strips, so it is asked for the whole product. */
+static int suits_tiles(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, Matrix right) {
+    if (is_double || rows < 4 || columns * 4 < (columns + 15) / 16 * 16 * 3 || !have_tiles()) return 0;
+    const double least = left.turned || !right.turned ? SMALL : rows < 32 ? SMALL / 4 : SMALL / 16;
+    return (double)rows * (double)inner * (double)columns >= least;
+}
+
+/* to = start + left @ right, the right matrix turned over some columns at a time. */
+static int product_by_tiles(npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, Matrix right,
+                            float *to, npy_intp to_step, const float *start, npy_intp start_step) {
+    if (!right.turned) {
+        multiply_tiles(rows, inner, columns, left, right, to, to_step, start, start_step);
+        return 1;
+    }
+    npy_intp wide = TURNED_AT_ONCE / inner / COLUMNS * COLUMNS;
+    wide = wide < COLUMNS ? COLUMNS : wide < columns ? wide : columns;
+    const npy_intp step = turned_step(wide);
+    float *turned = scratch_take((size_t)(inner * step) * sizeof(float));
+    if (turned == NULL) return 0;
+    for (npy_intp first = 0; first < columns; first += wide) {
+        const npy_intp count = columns - first < wide ? columns - first : wide;
+        turn_matrix(inner, count, (const float *)right.data + first * right.step, right.step, turned, step);
+        multiply_tiles(rows, inner, count, left, (Matrix){turned, step, 0}, to + first, to_step,
+                       start == NULL ? NULL : start + first, start_step);
+    }
+    scratch_give(turned);
+    return 1;
+}
+
+int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
+            Matrix right, void *to, npy_intp to_step, int add) {
+    if (!have_products()) return 0;
+    if (!suits_tiles(is_double, rows, inner, columns, left, right) ||
+        !product_by_tiles(rows, inner, columns, left, right, to, to_step, add ? to : NULL, to_step))
+        product_by_blas(is_double, rows, inner, columns, left, right, to, to_step, add);
     return 1;
 }
 
 typedef struct {
-    int is_double, by_rows;
+    int is_double, by_tiles, by_rows;
     npy_intp rows, inner, columns;
     Matrix left, right;
     char *to;
-    npy_intp to_step, left_batch, right_batch, to_batch; /* bytes from one product to the next */
-    double scale;
+    npy_intp to_step;
+    const char *start; /* what the product is added to: NULL for zeros, rows `start_step` apart */
+    npy_intp start_step;
+    npy_intp left_batch, right_batch, to_batch; /* bytes from one product to the next */
 } Task;
+
+/* The product of a task on this thread. */
+static void whole(const Task *task) {
+    const npy_intp width = task->is_double ? 8 : 4;
+    if (task->by_tiles &&
+        product_by_tiles(task->rows, task->inner, task->columns, task->left, task->right, (float *)task->to,
+                         task->to_step, (const float *)task->start, task->start_step))
+        return;
+    for (npy_intp row = 0; row < task->rows && task->start != NULL && task->start != task->to; row++)
+        memcpy(task->to + row * task->to_step * width, task->start + row * task->start_step * width,
+               (size_t)(task->columns * width));
+    product_by_blas(task->is_double, task->rows, task->inner, task->columns, task->left, task->right,
+                    task->to, task->to_step, task->start != NULL);
+}
 
 static const void *moved(Matrix matrix, npy_intp along, int rows, npy_intp width) {
     /* `along` rows (or columns) further: over the step, unless they lie in one piece */
@@ -117,22 +174,20 @@ static const void *moved(Matrix matrix, npy_intp along, int rows, npy_intp width
 }
 
 static void strip(void *context, npy_intp start, npy_intp stop) {
-    const Task *task = context;
-    const npy_intp width = task->is_double ? 8 : 4;
-    Matrix left = task->left, right = task->right;
-    if (task->by_rows) {
-        npy_intp first = start * STRIP, last = stop * STRIP;
-        if (last > task->rows) last = task->rows;
-        left.data = moved(left, first, 1, width);
-        product(task->is_double, last - first, task->inner, task->columns, left, right,
-                task->to + first * task->to_step * width, task->to_step, task->scale);
+    Task task = *(const Task *)context;
+    const npy_intp width = task.is_double ? 8 : 4, unit = task.by_rows ? ROWS : COLUMNS;
+    const npy_intp all = task.by_rows ? task.rows : task.columns, first = start * unit;
+    const npy_intp count = (stop * unit < all ? stop * unit : all) - first;
+    if (task.by_rows) {
+        task.left.data = moved(task.left, first, 1, width);
+        task.rows = count;
     } else {
-        npy_intp first = start * STRIP, last = stop * STRIP;
-        if (last > task->columns) last = task->columns;
-        right.data = moved(right, first, 0, width);
-        product(task->is_double, task->rows, task->inner, last - first, left, right,
-                task->to + first * width, task->to_step, task->scale);
+        task.right.data = moved(task.right, first, 0, width);
+        task.columns = count;
     }
+    task.to += first * (task.by_rows ? task.to_step : 1) * width;
+    if (task.start != NULL) task.start += first * (task.by_rows ? task.start_step : 1) * width;
+    whole(&task);
 }
 
 /* Run parts while BLAS itself uses one thread: its own would start from 64x64x64 on. */
@@ -152,15 +207,23 @@ static npy_intp pieces_of(double work) {
     return pieces;
 }
 
+/* By columns, parts of the right matrix are turned over once and not in every piece. */
+static void in_pieces(Task *task) {
+    const double work = (double)task->rows * (double)task->columns * (double)task->inner;
+    const npy_intp pieces = pieces_of(work);
+    task->by_tiles = suits_tiles(task->is_double, task->rows, task->inner, task->columns, task->left, task->right);
+    task->by_rows = task->by_tiles && task->right.turned ? task->columns < pieces * COLUMNS && task->rows >= task->columns
+                                                         : task->rows >= task->columns;
+    const npy_intp strips = task->by_rows ? (task->rows + ROWS - 1) / ROWS : (task->columns + COLUMNS - 1) / COLUMNS;
+    products_on_pool(strip, task, strips, (strips + pieces - 1) / pieces);
+}
+
 int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
-                      Matrix right, void *to, npy_intp to_step, double scale) {
+                      Matrix right, void *to, npy_intp to_step, int add) {
     if (!have_products()) return 0;
-    double work = (double)rows * (double)columns * (double)inner;
-    Task task = {is_double, rows >= columns, rows, inner, columns, left, right, to, to_step,
-                 0, 0, 0, scale};
-    npy_intp strips = ((task.by_rows ? rows : columns) + STRIP - 1) / STRIP;
-    npy_intp pieces = pieces_of(work);
-    products_on_pool(strip, &task, strips, (strips + pieces - 1) / pieces);
+    Task task = {.is_double = is_double, .rows = rows, .inner = inner, .columns = columns, .left = left,
+                 .right = right, .to = to, .to_step = to_step, .start = add ? to : NULL, .start_step = to_step};
+    in_pieces(&task);
     return 1;
 }
 
@@ -185,13 +248,12 @@ static int as_matrix(const void *data, npy_intp rows, npy_intp columns, npy_intp
 }
 
 static void products_of_batch(void *context, npy_intp start, npy_intp stop) {
-    const Task *task = context;
     for (npy_intp nr = start; nr < stop; nr++) {
-        Matrix left = task->left, right = task->right;
-        left.data = (const char *)left.data + nr * task->left_batch;
-        right.data = (const char *)right.data + nr * task->right_batch;
-        product(task->is_double, task->rows, task->inner, task->columns, left, right,
-                task->to + nr * task->to_batch, task->to_step, 0);
+        Task task = *(const Task *)context;
+        task.left.data = (const char *)task.left.data + nr * task.left_batch;
+        task.right.data = (const char *)task.right.data + nr * task.right_batch;
+        task.to += nr * task.to_batch;
+        whole(&task);
     }
 }
 
@@ -208,8 +270,9 @@ static int multiply(int is_double, char **args, const npy_intp *dims, const npy_
         return 0;
     if (!blas.wide && (rows | inner | columns | left.step | right.step | (steps[7] / width)) >> 31)
         return 0;
-    Task task = {is_double, 1, rows, inner, columns, left, right, args[2], steps[7] / width,
-                 steps[0], steps[1], steps[2], 0};
+    Task task = {.is_double = is_double, .by_tiles = suits_tiles(is_double, rows, inner, columns, left, right),
+                 .rows = rows, .inner = inner, .columns = columns, .left = left, .right = right, .to = args[2],
+                 .to_step = steps[7] / width, .left_batch = steps[0], .right_batch = steps[1], .to_batch = steps[2]};
     if (batch == 1 || one >= 4 * PIECE) {
         for (npy_intp nr = 0; nr < batch; nr++) {
             left.data = args[0] + nr * steps[0];
@@ -286,17 +349,15 @@ PyObject *taper_product(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (count == 3 && !is_bias(args[2], type, shape[1])) Py_RETURN_NONE;
     PyObject *result = PyArray_SimpleNew(2, shape, type);
     if (result == NULL) return NULL;
-    char *to = PyArray_DATA((PyArrayObject *)result);
-    const size_t width = (size_t)(shape[1] * PyArray_ITEMSIZE(first));
-    for (npy_intp row = 0; row < shape[0] && count == 3; row++)
-        memcpy(to + (size_t)row * width, PyArray_DATA((PyArrayObject *)args[2]), width);
+    Task task = {.is_double = type == NPY_DOUBLE, .rows = shape[0], .inner = inner, .columns = shape[1],
+                 .left = left, .right = right, .to = PyArray_DATA((PyArrayObject *)result), .to_step = shape[1],
+                 .start = count == 3 ? PyArray_DATA((PyArrayObject *)args[2]) : NULL};
     if ((double)shape[0] * (double)shape[1] * (double)inner < SMALL / 16) { /* too short to leave */
-        product(type == NPY_DOUBLE, shape[0], inner, shape[1], left, right, to, shape[1], count == 3);
+        whole(&task);
         return result;
     }
     Py_BEGIN_ALLOW_THREADS;
-    product_in_pieces(type == NPY_DOUBLE, shape[0], inner, shape[1], left, right, to, shape[1],
-                      count == 3);
+    in_pieces(&task);
     Py_END_ALLOW_THREADS;
     return result;
 }

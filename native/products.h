@@ -13,14 +13,14 @@ typedef struct {
     int turned;    /* whether columns lie in one piece */
 } Matrix;
 
-/* to (rows x columns, row-major with `to_step` elements a row) = scale * to + left @ right.
+/* to (rows x columns, row-major with `to_step` elements a row) = left @ right, added to it if `add`.
  * On this thread; 0 if there is no BLAS. */
 int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
-            Matrix right, void *to, npy_intp to_step, double scale);
+            Matrix right, void *to, npy_intp to_step, int add);
 
 /* The same in pieces, on the pool. */
 int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
-                      Matrix right, void *to, npy_intp to_step, double scale);
+                      Matrix right, void *to, npy_intp to_step, int add);
 
 /* Whether there is a BLAS to compute products with, of sizes below 2^31 in any case. */
 int have_products(void);

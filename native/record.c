@@ -133,6 +133,18 @@ static int add_line(PyObject *node, PyObject *state, PyObject *given) {
     return 0;
 }
 
+/* A weak reference to the module whose forward runs: a graph keeps no model alive. */
+static int add_module(PyObject *node) {
+    PyObject *module = taper_running_module(), *reference = Py_None;
+    if (module == NULL) {
+        Py_INCREF(reference);
+    } else if ((reference = PyWeakref_NewRef(module, NULL)) == NULL) {
+        return -1;
+    }
+    put(node, taper_known.of_node.module, reference);
+    return 0;
+}
+
 /* What every node has; the shape and dtype of its output unless `array` is None. */
 static int complete(PyObject *const *args, Py_ssize_t count) {
     const struct Known *known = &taper_known;
@@ -152,7 +164,7 @@ static int complete(PyObject *const *args, Py_ssize_t count) {
     put(state, known->of_state.sequence, next);
     put(node, known->of_node.status, held(known->zero));
     put(node, known->of_node.extra, held(Py_None));
-    return 0;
+    return add_module(node);
 }
 
 static int are_valid(PyObject *const *args, Py_ssize_t count) {

@@ -139,6 +139,7 @@ typedef struct {
     const char *constant;
     char **arrays;
     npy_intp *places; /* of each row: first block, elements */
+    void (*compiled)(char **registers, long count); /* in place of the program, if there is one */
 } Update;
 
 /* Items are blocks, numbered over all rows. */
@@ -158,7 +159,9 @@ static void run_blocks(void *context, npy_intp start, npy_intp stop) {
         for (int column = 0; column < update->columns; column++)
             registers[column] = update->arrays[row * update->columns + column] + from * width;
         const npy_intp piece = left < BLOCK ? left : BLOCK;
-        if (update->type == NPY_FLOAT)
+        if (update->compiled != NULL)
+            update->compiled(registers, piece);
+        else if (update->type == NPY_FLOAT)
             run_single(update->program, update->size, (float **)registers, update->constant, piece);
         else
             run_double(update->program, update->size, (double **)registers, update->constant, piece);
@@ -191,10 +194,10 @@ static PyObject *run_all(Update *update, PyObject *columns) {
 }
 
 PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 4 || !PyBytes_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) ||
+    if (count < 4 || count > 5 || !PyBytes_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) ||
         !PyTuple_CheckExact(args[2])) {
         PyErr_SetString(PyExc_TypeError,
-                        "run_rule(program: bytes, columns: tuple, constants: tuple, temporaries)");
+                        "run_rule(program: bytes, columns: tuple, constants: tuple, temporaries, compiled)");
         return NULL;
     }
     const uint8_t *program = (const uint8_t *)PyBytes_AS_STRING(args[0]);
@@ -239,6 +242,8 @@ PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count
     }
 
     Update update = {program, size, type, columns, constants, (int)temporaries, rows, registers, constant,
-                     NULL, NULL};
+                     NULL, NULL, NULL};
+    if (count == 5) *(void **)&update.compiled = PyLong_AsVoidPtr(args[4]);
+    if (PyErr_Occurred()) return NULL;
     return run_all(&update, args[1]);
 }

@@ -4,7 +4,7 @@
 
 #include <structmember.h>
 
-#define MOST_SLOTS 9 /* of a Node */
+#define MOST_SLOTS 10 /* of a Node */
 
 struct Known taper_known;
 
@@ -70,7 +70,7 @@ PyObject *taper_know_nodes(PyObject *self, PyObject *const *args, Py_ssize_t cou
         {"_status", &known->of_node.status}, {"_extra", &known->of_node.extra},
         {"_code", &known->of_node.code},     {"_offset", &known->of_node.offset},
         {"_shape", &known->of_node.shape},   {"_dtype", &known->of_node.dtype},
-        {"_sequence", &known->of_node.sequence},
+        {"_sequence", &known->of_node.sequence}, {"_module", &known->of_node.module},
     };
     const struct Slot of_state[] = {
         {"sequence", &known->of_state.sequence},

@@ -13,7 +13,7 @@ struct Known {
         Py_ssize_t array, requires_grad, grad_fn, output_nr, counter, view, meta;
     } of_tensor;
     struct {
-        Py_ssize_t edges, edge_nrs, status, extra, sequence, code, offset, shape, dtype;
+        Py_ssize_t edges, edge_nrs, status, extra, sequence, code, offset, shape, dtype, module;
     } of_node;
     struct {
         Py_ssize_t sequence, user_code, current_node;
@@ -64,6 +64,9 @@ static inline PyObject *full_slot(PyObject *object, Py_ssize_t place, const char
                      name);
     return value;
 }
+
+/* The module whose forward runs on this thread, borrowed; NULL outside of all. */
+PyObject *taper_running_module(void);
 
 /* A tensor on an array, with or without a history. */
 PyObject *taper_new_tensor(PyObject *array, PyObject *requires_grad, PyObject *node);

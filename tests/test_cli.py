@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -39,12 +40,17 @@ def test_help_names_every_command(capsys):
     assert "exit codes" in text
 
 
-@pytest.mark.parametrize("command", ["run", "graph", "demo", "bench", "info"])
+@pytest.mark.parametrize("command", ["run", "graph", "step", "demo", "bench", "info"])
 def test_every_command_explains_itself(command, capsys):
     assert exit_code([command, "--help"]) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: taper {command} ")
     assert len(text.splitlines()) >= 5
+
+
+def test_the_bare_command_lists_the_commands(capsys):
+    assert cli.main([]) == 0
+    assert all(f"  {command} " in capsys.readouterr().out for command in list(cli.COMMANDS)[:1])
 
 
 def test_version(capsys):
@@ -55,7 +61,6 @@ def test_version(capsys):
 @pytest.mark.parametrize(
     ("argv", "said"),
     [
-        ([], "taper: error: name a command"),
         (["nonsense"], "taper: error: unknown command 'nonsense'"),
         (["--nonsense"], "taper: error: "),
         (["info", "--nonsense"], "taper info: error: "),
@@ -66,6 +71,10 @@ def test_version(capsys):
         (["run", "no-such-file.py"], "taper run: error: can't open file"),
         (["graph", "--saved"], "taper graph: error: name a SCRIPT or -m MODULE"),
         (["graph", "no-such-file.py"], "taper graph: error: can't open file"),
+        (["graph", "--output", "x.png", __file__], "must end in .svg (a picture) or .html"),
+        (["graph", "--output", "no/such/x.svg", __file__], "there is no folder"),
+        (["graph", "--output", "/", __file__], "cannot write"),
+        (["graph", "--html", "--output", "x.svg", __file__], "--html writes a page"),
     ],
 )
 def test_wrong_command_line_exits_with_2_and_says_why(argv, said, capsys):
@@ -228,6 +237,19 @@ def test_graph_shows_what_is_saved_where_it_is_told(tmp_path):
     done = taper(tmp_path, "graph", "--output", "x.svg", "--saved", "--attrs", "-m", "train", "0")
     assert done.returncode == 0, done.stderr
     assert "exponent" in (tmp_path / "x.svg").read_text()
+
+
+@pytest.mark.parametrize("line", [["--html"], ["--output", "train.html"]])
+def test_graph_as_a_page_has_modules_and_what_was_saved(tmp_path, line):
+    (tmp_path / "train.py").write_text(TRAINING)
+    done = taper(tmp_path, "graph", *line, "train.py", "0")
+    assert done.returncode == 0, done.stderr
+    assert "a page of 7 nodes" in done.stderr
+    page = (tmp_path / "train.html").read_text()
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert [each["name"] for each in data["leaves"]][:2] == ["0.weight", "0.bias"]
+    assert {"path": "1", "class_name": "Tanh"} in data["modules"]
+    assert not any(each["freed"] for each in data["nodes"])  # as it was before the pass
 
 
 def test_graph_without_backward_draws_the_last_recorded_tensor(tmp_path):

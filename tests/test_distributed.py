@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import socket
+
 import pytest
 
 import taper
@@ -25,7 +28,9 @@ def test_rank_and_size_come_from_the_environment(monkeypatch):
     monkeypatch.delenv("MASTER_PORT", raising=False)
     with pytest.raises(ValueError, match="environment variable MASTER_PORT expected, but not set"):
         dist.init_process_group("gloo")
-    monkeypatch.setenv("MASTER_PORT", "29500")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("MASTER_PORT", str(probe.getsockname()[1]))
     dist.init_process_group("gloo")
     assert (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "gloo")
     dist.destroy_process_group()
@@ -36,7 +41,6 @@ def test_rank_and_size_come_from_the_environment(monkeypatch):
     ("arguments", "options", "kind", "words"),
     [
         (("nccl",), {"rank": 0, "world_size": 1}, RuntimeError, "doesn't have NCCL built in"),
-        (("gloo",), {"rank": 1, "world_size": 2}, NotImplementedError, "rank 1 of 2 processes"),
         (("gloo",), {}, AssertionError, "world_size must be positive if using store"),
         (("foo",), {"rank": 0, "world_size": 1}, AssertionError, "Unknown backend type foo"),
     ],
@@ -124,6 +128,7 @@ def test_stores():
     assert store.compare_set("a", "b", "c") == b"c" and store.check(["a", "n"])
     dist.PrefixStore("p", store).set("x", "1")
     assert store.get("p/x") == b"1" and store.delete_key("a")
+    store.set_timeout(datetime.timedelta(seconds=0.01))
     with pytest.raises(dist.DistStoreError, match="Wait timeout"):
         store.get("a")
 

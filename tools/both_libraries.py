@@ -168,16 +168,22 @@ def array_of(tensor: Any) -> np.ndarray:
     return np.asarray((tensor.float() if half else tensor).numpy(force=True))
 
 
-def far(ours: Any, theirs: Any, factor: float = 1.0, own_scale: bool = False) -> str:
+DOUBLE = 1e-9  # the bound of float64, int64 and what else has none in BOUNDS
+
+
+def far(
+    ours: Any, theirs: Any, factor: float = 1.0, own_scale: bool = False, double: float = DOUBLE
+) -> str:
     """Return where two tensors of one shape differ by more than rounding, or an empty text.
 
     The bound is relative to the largest element; with `own_scale` to each element by itself.
+    `double` is that of float64.
     """
     mine, expected = array_of(ours), array_of(theirs)
     if expected.dtype.kind in "biu":
         bad = mine != expected
     else:
-        bound = factor * BOUNDS.get(str(theirs.dtype).removeprefix("torch."), 1e-9)
+        bound = factor * BOUNDS.get(str(theirs.dtype).removeprefix("torch."), double)
         size = np.abs(np.where(np.isfinite(expected), expected, 0))
         room = bound * (size + (0.05 if own_scale else max(1.0, float(size.max(initial=0)))))
         bad = ~(distance(mine, expected) <= room)
@@ -228,7 +234,12 @@ def flag(tensor: Any, name: str) -> Any:
 
 
 def tensor_differences(
-    ours: Any, theirs: Any, own_scale: bool = False, values: bool = True, factor: float = 1.0
+    ours: Any,
+    theirs: Any,
+    own_scale: bool = False,
+    values: bool = True,
+    factor: float = 1.0,
+    double: float = DOUBLE,
 ) -> Iterator[Difference]:
     """Yield all differences of two tensors, worst first."""
     for name in ("dtype", "shape"):
@@ -236,7 +247,7 @@ def tensor_differences(
         if str(mine).replace("taper", "torch") != str(expected):
             yield name, f"{mine} / {expected}"
             return
-    if values and (where := far(ours, theirs, factor, own_scale)):
+    if values and (where := far(ours, theirs, factor, own_scale, double)):
         yield "value", where
     layouts = [(each.stride(), each.storage_offset()) for each in (ours, theirs)]
     if layouts[0] != layouts[1]:

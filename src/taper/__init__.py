@@ -10,6 +10,7 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from taper import autograd, ops, pickling, random, return_types, version
+from taper import tracebacks as _tracebacks
 from taper.arrays.memory import empty_cache, memory_stats
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from taper.autograd.grad_mode import (
@@ -94,7 +95,8 @@ _ON_DEMAND = frozenset(
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
-_FROM_ON_DEMAND |= {"vmap": "func"}
+_FROM_ON_DEMAND |= {"explain": "viz.explaining", "vmap": "func"}
+_FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "capturing")
 _TOP_LEVEL = """
 DisableTorchFunction DisableTorchFunctionSubclass _assert get_device_module has_lapack has_mkl
 has_openmp has_spectral set_anomaly_enabled
@@ -175,4 +177,5 @@ globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
 _publish()
 
+_tracebacks.install()
 autograd.torch = importlib.import_module(__name__)  # PyTorch has it (§Z6)

@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import taper
-from taper.viz import Dot, Graph, make_dot
+from taper.viz import Dot, make_dot
+from taper.viz.drawing import Drawing
 
 Program = Callable[[Any], tuple[Any, dict[str, Any]]]
 
@@ -167,4 +168,4 @@ def test_deep_graphs(lib: Any) -> None:
     result = lib.ones(1, requires_grad=True)
     for _ in range(20_000):
         result = result + 1
-    assert len(Graph(result, saved=True, attributes=True).vertices) == 20_003
+    assert len(Drawing(result, saved=True, attributes=True).vertices) == 20_003

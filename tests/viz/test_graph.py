@@ -1,230 +1,166 @@
-"""The walk over the graph: what becomes a vertex, what an edge."""
+"""`taper.viz.graph`: the recorded graph as data."""
 
-from __future__ import annotations
-
-import gc
-import weakref
+import json
 
 import pytest
 
-from taper.viz import Graph
-from viz.fakes import FakeNode, FakeTensor, chain, leaf, node
+import taper
+from taper import nn, viz
+from taper.autograd import Function
+
+pytestmark = pytest.mark.taper_only
 
 
-def described(graph: Graph) -> set[tuple[str, str, str]]:
-    """Return edges as (tail, head, kind), vertices by name or shape."""
+class Doubled(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 2 * x
 
-    def text(index: int) -> str:
-        vertex = graph.vertices[index]
-        return vertex.name or f"{vertex.kind}{vertex.shape}"
-
-    return {(text(edge.tail), text(edge.head), edge.kind) for edge in graph.edges}
-
-
-def kinds(graph: Graph) -> list[str]:
-    return sorted(vertex.kind for vertex in graph.vertices)
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
 
 
-def test_product_of_two_leaves() -> None:
-    x, x_accumulator = leaf(3)
-    y, y_accumulator = leaf(3, 1)
-    output = FakeTensor(3, 3, grad_fn=node("MulBackward0", x_accumulator, y_accumulator))
-    graph = Graph(output, names={"x": x, "y": y})
-    assert kinds(graph) == ["function", "function", "function", "leaf", "leaf", "output"]
-    assert described(graph) == {
-        ("MulBackward0", "output(3, 3)", "flow"),
-        ("AccumulateGrad", "MulBackward0", "flow"),
-        ("x", "AccumulateGrad", "flow"),
-        ("y", "AccumulateGrad", "flow"),
-    }
+def multiplication() -> viz.Graph:
+    a = taper.tensor(2.0, requires_grad=True)
+    b = taper.tensor(3.0, requires_grad=True)
+    loss = a * b
+    return viz.graph(loss)
 
 
-def test_names_may_come_as_pairs() -> None:
-    x, accumulator = leaf(3)
-    graph = Graph(FakeTensor(3, grad_fn=node("NegBackward0", accumulator)), iter([("x", x)]))
-    assert graph.vertices[graph.index_of(x)].name == "x"
-
-
-def test_every_node_once_but_every_edge() -> None:
-    _, accumulator = leaf(3)
-    shared = node("ExpBackward0", accumulator)
-    left, right = node("SinBackward0", shared), node("CosBackward0", shared)
-    both = node("MulBackward0", left, right, left, None)
-    graph = Graph(FakeTensor(3, grad_fn=both))
-    names = [vertex.name for vertex in graph.vertices]
-    assert sorted(names) == [
-        *("", ""),
-        *("AccumulateGrad", "CosBackward0", "ExpBackward0", "MulBackward0", "SinBackward0"),
-    ]
-    from_left = [edge for edge in graph.edges if edge.tail == graph.index_of(left)]
-    assert [edge.head for edge in from_left] == [graph.index_of(both)] * 2
-
-
-def test_output_without_history_is_alone() -> None:
-    graph = Graph(FakeTensor(2))
-    assert kinds(graph) == ["output"]
-    assert graph.edges == []
-
-
-def test_leaf_that_is_also_an_output_is_a_leaf() -> None:
-    x, accumulator = leaf(3)
-    graph = Graph((x, FakeTensor(3, grad_fn=node("NegBackward0", accumulator))))
-    assert kinds(graph) == ["function", "function", "leaf", "output"]
-
-
-def test_an_output_given_twice_is_drawn_once() -> None:
-    output = FakeTensor(1, grad_fn=node("NegBackward0"))
-    graph = Graph((output, output))
-    assert len(graph.vertices) == 2
-    assert len(graph.edges) == 1
-    view = FakeTensor(1, base=output)
-    assert len(Graph((view, view)).edges) == 2
-
-
-def test_saved_inputs_point_to_the_function_and_results_come_from_it() -> None:
-    operation = node("FakeBackward0")
-    operation._saved_self = FakeTensor(2)
-    operation._saved_result = FakeTensor(3, grad_fn=operation)
-    output = FakeTensor(1, grad_fn=operation)
-    assert described(Graph(output)) == {("FakeBackward0", "output(1,)", "flow")}
-    assert described(Graph(output, saved=True)) == {
-        ("FakeBackward0", "output(1,)", "flow"),
-        ("self", "FakeBackward0", "saved"),
-        ("FakeBackward0", "result", "saved"),
-    }
-
-
-def test_saved_leaf_stays_the_leaf() -> None:
-    x, accumulator = leaf(3)
-    output = FakeTensor(3, grad_fn=node("PowBackward0", accumulator, _saved_self=x))
-    graph = Graph(output, {"x": x}, saved=True)
-    assert graph.vertices[graph.index_of(x)].kind == "leaf"
-    assert ("x", "PowBackward0", "saved") in described(graph)
-
-
-def test_saved_sequences_with_holes() -> None:
-    operation = node("IndexBackward0", _saved_indices=(None, FakeTensor(4), FakeTensor(5)))
-    graph = Graph(FakeTensor(1, grad_fn=operation), saved=True)
-    names = {vertex.name for vertex in graph.vertices if vertex.kind == "saved"}
-    assert names == {"indices[1]", "indices[2]"}
-
-
-def test_attributes_are_sorted_and_only_on_request() -> None:
-    saved = FakeTensor(1)
-    operation = node("SumBackward1", _saved_keepdim=False, _saved_dim=(0,), _saved_self=saved)
-    output = FakeTensor(1, grad_fn=operation)
-    assert Graph(output).vertices[1].attributes == ()
-    graph = Graph(output, attributes=True)
-    assert graph.vertices[1].attributes == (("dim", (0,)), ("keepdim", False), ("self", saved))
-    assert kinds(graph) == ["function", "output"]
-
-
-def test_attributes_of_nodes_with_slots() -> None:
-    class MulBackward0:
-        __slots__ = ("_saved_other", "next_functions")
-
-    first, second = MulBackward0(), MulBackward0()
-    first.next_functions, first._saved_other = ((second, 0),), 2.0
-    second.next_functions, second._saved_other = (), 3.0
-    graph = Graph(FakeTensor(1, grad_fn=first), attributes=True)
-    assert graph.vertices[1].attributes == (("other", 2.0),)
-    assert graph.vertices[2].attributes == (("other", 3.0),)
-
-
-def test_tensors_of_custom_functions_are_always_there() -> None:
-    x, accumulator = leaf(3)
-    other = FakeTensor(7)
-    operation = node("MineBackward", accumulator, saved_tensors=(x, None, other), name="not a name")
-    graph = Graph(FakeTensor(3, grad_fn=operation), {"x": x, "other": other})
-    assert {("x", "MineBackward", "saved"), ("other", "MineBackward", "saved")} <= described(graph)
-
-
-def test_tensors_that_can_be_read_only_once_are_not_read() -> None:
-    class Function:
-        clear_saved_tensors_on_access = True
-
-    class MineBackward(FakeNode):
-        _forward_cls = Function
-
-        @property
-        def saved_tensors(self) -> tuple[FakeTensor, ...]:
-            raise RuntimeError("taken away from the backward pass")
-
-    graph = Graph(FakeTensor(3, grad_fn=MineBackward()))
-    assert kinds(graph) == ["function", "output"]
-
-
-def test_freed_tensors_raise_their_own_error() -> None:
-    class ExpBackward0(FakeNode):
-        @property
-        def _saved_result(self) -> FakeTensor:
-            raise RuntimeError("Trying to backward through the graph a second time")
-
-    output = FakeTensor(3, grad_fn=ExpBackward0())
-    assert len(Graph(output).vertices) == 2
-    with pytest.raises(RuntimeError, match="^Trying to backward through the graph a second time$"):
-        Graph(output, saved=True)
-
-
-def test_view_of_a_result() -> None:
-    operation = node("MulBackward0")
-    base = FakeTensor(6, grad_fn=operation)
-    views = [FakeTensor(n, grad_fn=node("V", operation), base=base) for n in (2, 3)]
-    expected = {
-        ("MulBackward0", "V", "flow"),
-        ("MulBackward0", "base(6,)", "flow"),
-        ("base(6,)", "output(2,)", "view"),
-        ("base(6,)", "output(3,)", "view"),
-        ("V", "output(2,)", "flow"),
-        ("V", "output(3,)", "flow"),
-    }
-    graph = Graph(tuple(views))
-    assert described(graph) == expected
-    assert len(graph.edges) == 7  # each view has its own V
-
-
-def test_view_of_a_leaf_and_view_beside_its_base() -> None:
-    x, accumulator = leaf(6)
-    graph = Graph(FakeTensor(2, grad_fn=node("SliceBackward0", accumulator), base=x))
-    assert kinds(graph) == ["function", "function", "leaf", "output"]
-    assert ("leaf(6,)", "output(2,)", "view") in described(graph)
-    base = FakeTensor(6, grad_fn=node("MulBackward0"))
-    view = FakeTensor(2, grad_fn=node("SliceBackward0", base.grad_fn), base=base)
-    for outputs in ((view, base), (base, view)):
-        graph = Graph(outputs)
-        assert kinds(graph) == ["function", "function", "output", "output"]
-        assert len(graph.edges) == 4
-
-
-def test_depth_is_limited_by_memory_only() -> None:
-    graph = Graph(chain(100_000), saved=True, attributes=True)
-    assert len(graph.vertices) == 100_003
-    assert len(graph.edges) == 100_002
-
-
-def test_what_is_no_tensor() -> None:
-    with pytest.raises(TypeError, match=r"^expected a tensor or a tuple of tensors, got list$"):
-        Graph([FakeTensor(1)])
-    with pytest.raises(
-        TypeError, match=r"^expected a tensor or a tuple of tensors, got tuple with NoneType$"
-    ):
-        Graph((FakeTensor(1), None))
+def test_nodes_edges_leaves_and_names() -> None:
+    graph = multiplication()
+    node = graph.nodes[0]
+    assert (node.id, node.name, node.operator, node.sequence) == (0, "MulBackward0", "mul", 0)
+    assert node.line is not None and node.line.text == "loss = a * b"
+    assert node.line.function == "multiplication"
+    assert [leaf.name for leaf in graph.leaves] == ["a", "b"]
+    assert [leaf.id for leaf in graph.leaves] == [1, 2]
+    assert [(e.source, e.target, e.input) for e in graph.edges] == [(1, 0, 0), (2, 0, 1)]
+    assert [(each.name, each.source) for each in graph.outputs] == [("loss", 0)]
+    assert graph[0] is node and graph[2] is graph.leaves[1]
     with pytest.raises(KeyError):
-        Graph(FakeTensor(1)).index_of(FakeTensor(1))
+        graph[3]
 
 
-def test_values_live_as_long_as_the_graph() -> None:
-    class ExpBackward0(FakeNode):
-        @property
-        def _saved_result(self) -> FakeTensor:
-            return FakeTensor(3)  # a new object at every reading, like saved results
+def test_equal_programs_give_equal_graphs_and_equal_json() -> None:
+    first, second = multiplication(), multiplication()
+    assert first == second
+    assert first.json() == second.json()
+    assert json.loads(first.json()) == first.to_json()
 
-    first = ExpBackward0()
-    graph = Graph(FakeTensor(1, grad_fn=ExpBackward0(first)), saved=True)
-    assert kinds(graph).count("saved") == 2
-    alive = weakref.ref(first)
-    del first
-    assert alive() is not None
-    del graph
-    gc.collect()
-    assert alive() is None
+
+def test_formulas_as_text_and_as_mathematics() -> None:
+    derivative = multiplication().nodes[0].derivatives[0]
+    assert derivative.wrt == ("self",)
+    assert derivative.text == "grad * conj(other)"
+    assert derivative.mathematics.startswith("<math")
+    assert "<mo>·</mo><mi>other</mi>" in derivative.mathematics  # a real number is its conjugate
+
+
+def test_shared_memory_counts_once_and_that_of_leaves_not_at_all() -> None:
+    w = taper.ones(1000, requires_grad=True)
+    hidden = w * 2
+    graph = viz.graph((hidden * hidden[:500].repeat(2)).sum() + (hidden * w).sum())
+    memory = [each for each in graph.storages if each.leaf is None]
+    assert sorted(each.bytes for each in memory) == [4000, 4000]  # hidden, the repeated half
+    assert graph.saved_bytes == 8000
+    kept = {each.kind for node in graph for each in node.saved}
+    assert kept == {"input", "leaf"}
+    holders = next(each.holders for each in memory if len(each.holders) > 1)
+    assert [graph.nodes[each].name for each in holders] == ["MulBackward0", "MulBackward0"]
+
+
+def test_reading_disturbs_nothing() -> None:
+    x = taper.ones(3, requires_grad=True)
+    y = x.exp()
+    loss = y.sum()
+    y.add_(1)  # backward will refuse, but looking is no use
+    graph = viz.graph(loss)
+    assert graph.nodes[0].name == "ExpBackward0"
+    assert graph.nodes[0].saved[0].kind == "output"
+
+
+def test_freed_graph_says_so() -> None:
+    x = taper.ones(3, requires_grad=True)
+    loss = x.exp().sum()
+    loss.backward()
+    graph = viz.graph(loss)
+    assert [node.freed for node in graph] == [True, False]  # a sum keeps nothing
+    assert graph.saved_bytes == 0
+
+
+def test_no_graph_is_a_sentence() -> None:
+    x = taper.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"the tensor has no graph.*\n.*detach"):
+        viz.graph(x.detach())
+    with pytest.raises(TypeError, match="expected a tensor or several, got int"):
+        viz.graph(3)
+    with pytest.raises(TypeError, match="expected a tensor or several, got str"):
+        viz.graph("loss")
+    assert len(viz.graph(x)) == 0
+    assert viz.graph(x).leaves[0].name == "x"
+
+
+def test_other_kinds_of_nodes() -> None:
+    x = taper.ones(3, requires_grad=True)
+    y = Doubled.apply(x) * 1
+    y[:2].mul_(2)
+    graph = viz.graph([y, taper._foreach_exp([x, x])[1]])
+    names = [node.name for node in graph]
+    assert names[:3] == ["DoubledBackward", "MulBackward0", "CopySlices"]
+    assert graph.nodes[0].saved[0].name == "saved_tensors[0]"
+    assert graph.nodes[0].derivatives == ()
+    assert graph.outputs[1].output == 1
+
+
+def test_packed_values_are_named_as_such() -> None:
+    x = taper.ones(3, requires_grad=True)
+    with taper.autograd.graph.saved_tensors_hooks(lambda t: "on disk", lambda _: x):
+        loss = x.exp()
+    saved = viz.graph(loss).nodes[0].saved[0]
+    assert (saved.kind, saved.bytes, saved.storage) == ("packed", 0, None)
+
+
+def test_settings_are_as_the_user_wrote_them() -> None:
+    scores = taper.zeros(2, 3, requires_grad=True)
+    loss = nn.functional.cross_entropy(scores, taper.tensor([0, 1]))
+    settings = dict(viz.graph(loss).nodes[-1].settings)
+    assert settings["ignore_index"] == "-100"
+
+
+def test_second_derivatives() -> None:
+    x = taper.tensor(2.0, requires_grad=True)
+    (slope,) = taper.autograd.grad(x * x * x, x, create_graph=True)
+    graph = viz.graph(slope)
+    assert len(graph) > 3
+    ids = {node.id for node in graph}
+    assert all(edge.target in ids for edge in graph.edges)
+
+
+def test_a_long_chain_does_not_recurse() -> None:
+    x = taper.tensor(1.0, requires_grad=True)
+    for _ in range(20_000):
+        x = x * 1.0
+    assert len(viz.graph(x)) == 20_000
+
+
+def test_every_formula_of_the_table_becomes_mathematics() -> None:
+    from xml.etree import ElementTree
+
+    from taper.opdef import registry
+    from taper.ops import load_all
+    from taper.viz.formulas import derivatives_of
+
+    class Real:
+        _dtype = None
+
+    load_all()
+    for op in registry.values():
+        for derivative in derivatives_of(op, Real):
+            assert derivative.text, op.name
+            root = ElementTree.fromstring(derivative.mathematics)
+            for element in root.iter():
+                if element.tag in ("mfrac", "msup", "msub", "mover"):
+                    assert len(element) == 2, (op.name, derivative.mathematics)

@@ -1,4 +1,4 @@
-"""Compiled functions and modules, which run the plain ones.
+"""Compiled functions and modules: captured, so that what can be replayed is (D15).
 
 Owns `OptimizedModule`, whose name and keys programs and checkpoints know.
 """
@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from taper.capturing import capture
 from taper.nn import Module
 
 
@@ -27,9 +28,10 @@ class OptimizedModule(Module):
         del state["training"]
         state["_modules"]["_orig_mod"] = mod
         state["dynamo_ctx"] = dynamo_ctx
+        state["_captured"] = capture(mod)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self._orig_mod(*args, **kwargs)
+        return self.__dict__["_captured"](*args, **kwargs)
 
     def get_compiler_config(self) -> None:
         """Return None: nothing is compiled."""
@@ -96,16 +98,21 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
         return functools.partial(disable, recursive=recursive, reason=reason)
     if isinstance(fn, type):
         return fn
-    made = optimized(fn) if callable(fn) else fn
-    if not isinstance(fn, Module):
+    made: Any = optimized(fn) if callable(fn) else fn
+    if isinstance(made, OptimizedModule):
+        made.__dict__["_captured"] = fn
+    elif not isinstance(fn, Module):
+        made = _wrapped(fn, plain=True)
         made._torchdynamo_disable = True
     return made
 
 
-def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+def _wrapped(function: Callable[..., Any], plain: bool = False) -> Callable[..., Any]:
+    captured: Any = function if plain else capture(function)
+
     @functools.wraps(function)
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
+        return captured(*args, **kwargs)
 
     members: Any = compiled
     members._torchdynamo_orig_callable = function

@@ -100,3 +100,30 @@ def in_blocks(function: Callable[..., ndarray], *arrays: ndarray) -> ndarray:
         part = slice(start, start + BLOCK)
         target[part] = function(*[each[part] for each in flat])
     return result
+
+
+# --- zeros that last -------------------------------------------------------------------------
+
+
+class Zeros(np.ndarray):
+    """An array of zeros that a product or quotient leaves zero, whatever the other factor is.
+
+    PyTorch answers with such zeros where a derivative vanishes everywhere: the slope of `sgn` times
+    infinity is 0 there, where IEEE arithmetic says NaN.  They live between two nodes of a backward
+    pass; `autograd/fitting.py` says which nodes receive them as they are.
+    """
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Run a function on plain arrays; a product is zero again."""
+        plain = [np.asarray(each) if isinstance(each, Zeros) else each for each in inputs]
+        with np.errstate(all="ignore"):
+            result = getattr(ufunc, method)(*plain, **kwargs)
+        stays = ufunc is np.multiply or ufunc is np.conjugate
+        if method != "__call__" or not (stays or (ufunc is np.divide and inputs[0] is self)):
+            return result
+        return lasting_zeros(np.shape(result), result.dtype)
+
+
+def lasting_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Make such zeros."""
+    return np.zeros(shape, dtype).view(Zeros)

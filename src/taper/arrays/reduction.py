@@ -161,8 +161,9 @@ def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | No
     source = array.dtype
     if dtype is None:
         dtype = source if source.kind in "fcV" else INT64
-    elif dtype is not source and not np.can_cast(source, dtype, "same_kind"):
-        array = converted(array, dtype)
+    elif dtype is not source:
+        if dtype in LOW_PRECISION or not np.can_cast(source, dtype, "same_kind"):
+            array = converted(array, dtype)
     if dtype in LOW_PRECISION:
         return add_blocks(array, axes, keepdims, FLOAT32).astype(dtype)
     return add_blocks(array, axes, keepdims, dtype)

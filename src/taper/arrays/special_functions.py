@@ -312,7 +312,16 @@ def polygamma(order: int, x: ndarray) -> ndarray:
     if order == 0:
         return digamma(x)
     result = _in_double(lambda given: _polygamma64(order, given), x)
-    return _trigamma_at_poles(x, result) if order == 1 else result
+    return _trigamma_at_poles(x, result) if order == 1 else _polygamma_at_ends(order, x, result)
+
+
+def _polygamma_at_ends(order: int, x: ndarray, result: ndarray) -> ndarray:
+    """Return what PyTorch's sum over the poles gives at infinity: NaN; and below, as at a pole."""
+    ends = np.isinf(x)
+    if not np.any(ends):
+        return result
+    below = result.dtype.type(math.inf if order % 2 else -math.inf)
+    return np.where(ends, np.where(x < 0, below, result.dtype.type(math.nan)), result)
 
 
 def _trigamma_at_poles(x: ndarray, result: ndarray) -> ndarray:

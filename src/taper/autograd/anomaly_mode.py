@@ -22,8 +22,9 @@ import numpy as np
 from numpy import vdot
 
 from taper.arrays.native import native
+from taper.autograd.callers import origin
 from taper.autograd.node import Node, Place
-from taper.autograd.provenance import describe, line_of, user_frame
+from taper.autograd.provenance import describe, is_internal, line_of, user_frame
 from taper.autograd.state import ANOMALY, local, set_bit_everywhere
 from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_user
@@ -67,12 +68,13 @@ def remember(node: Node) -> None:
 
 
 def _stack(frame: FrameType | None) -> list[Place]:
-    """Return the places of all frames from the user's innermost one outwards."""
+    """Return the places of all frames from the user's innermost one outwards, without ours."""
     if frame is not None:
         frame = user_frame(frame)
     places: list[Place] = []
     while frame is not None:
-        places.append((frame.f_code, frame.f_lasti))
+        if not is_internal(frame.f_code.co_filename):
+            places.append((frame.f_code, frame.f_lasti))
         frame = frame.f_back
     return places
 
@@ -103,12 +105,7 @@ def report(node: Node) -> None:
                 _formatted(metadata[TRACEBACK]),
             )
         else:
-            place = "" if node._code is None else f"\nIt was recorded at {_place(node)}"
-            _say(
-                f"{lead} No forward pass information available. Enable detect anomaly during "
-                "forward pass for more information.",
-                place,
-            )
+            _say(f"{lead} {_where(node)}", "")
         parent = metadata.get(PARENT)
         if parent is None:
             return
@@ -116,8 +113,14 @@ def report(node: Node) -> None:
         node = parent
 
 
-def _place(node: Node) -> str:
-    return describe((node._code, node._offset)) if node._code is not None else "an unknown line"
+def _where(node: Node) -> str:
+    """Return where a node was recorded; PyTorch's advice if there was no line."""
+    if node._code is not None:
+        return f"It was recorded {origin(node)}"
+    return (
+        "No forward pass information available. Enable detect anomaly during forward pass for "
+        "more information."
+    )
 
 
 def _say(text: str, rest: str) -> None:
@@ -221,6 +224,7 @@ def refuse_nan(node: Node, results: Sequence[Any]) -> None:
         if array is not None and not is_finite(array) and np.isnan(array).any():
             raise RuntimeError(
                 f"Function '{node._class_name()}' returned nan values in its {position}th output."
+                + (f"\n{_where(node)}" if node._code is not None else "")
             )
 
 
@@ -264,6 +268,7 @@ class detect_anomaly:
     Traceback (most recent call last):
         ...
     RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    It was recorded at ...
     """
 
     def __init__(self, check_nan: bool = True) -> None:

@@ -464,7 +464,7 @@ def _gradients(
         value = captured.get(position)
         if isinstance(value, np.ndarray):
             tensor = known.get(id(value))
-            value = known[id(value)] = wrap(value) if tensor is None else tensor
+            value = known[id(value)] = wrap(np.asarray(value)) if tensor is None else tensor
         results.append(value)
     return results
 

@@ -8,12 +8,14 @@ not disturb the engine.
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any, ClassVar
 
 import numpy as np
 
+from taper.autograd.callers import running_module
 from taper.autograd.node import FREED, LIVE, InputMetadata, Node, NodeExtra, Place
 from taper.autograd.saved import SavedValue, freed_error, handle
 from taper.autograd.state import local
@@ -121,6 +123,8 @@ class BackwardCFunction(Node, FunctionCtx):
         state = local.state
         self._sequence = state.sequence
         state.sequence += 1
+        module = running_module()
+        self._module = None if module is None else weakref.ref(module)
 
     def __repr__(self) -> str:
         return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"

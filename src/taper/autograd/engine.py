@@ -66,7 +66,7 @@ class GraphTask:
     roots: Sequence[Root] = ()
     reached: Any = ()  # every node this pass can reach is in it
 
-    recorder: Any = None  # of the profiler, if one is on
+    recorder: Any = None  # of the profiler or of a capture, if one is on
     log: Any = None  # the logger, if it takes a record for each node (§E29)
     evaluate: Callable[..., Sequence[Any] | None]  # runs a node, as the function of that name
     watched = False  # whether every node goes through `evaluate`
@@ -90,9 +90,17 @@ class GraphTask:
         recorder = self.recorder = state.recorder
         self.log = active_logger()
         self.evaluate = evaluate if recorder is None else recorder.evaluate
+        tape = state.tape
+        if tape is not None:
+            self.evaluate = tape.recording(self, self.evaluate)
         seen = self.needed is not None or recorder is not None or self.log is not None
+        seen = seen or tape is not None
         self.watched = seen or (anomaly.enabled and anomaly.check_nan)
         self.plain_leaves = not (seen or self.create_graph or state.mode & INFERENCE)
+
+    def reached_nodes(self) -> list[Node]:
+        """Return every node that this pass can reach, for errors."""
+        return list(count_incoming([node for node, _, _ in self.roots]))
 
     def will_run(self, node: Node) -> bool:
         """Whether this pass runs `node`, or has run it."""
@@ -117,6 +125,8 @@ def _run(task: GraphTask, state: State) -> dict[int, Any]:
     cut = state.cut
     before = state.mode & _OF_A_PASS
     state.graph_task = task
+    if outer is None:
+        state.earlier_pass, state.last_pass = state.last_pass, state.sequence
     state.mode = state.mode & ~NO_GRAD | (0 if task.records else NO_GRAD)
     if not task.records:
         state.cut = IN_BACKWARD
@@ -124,7 +134,9 @@ def _run(task: GraphTask, state: State) -> dict[int, Any]:
         if task.wanted is not None:
             task.needed = nodes_leading_to(task.wanted, [node for node, _, _ in task.roots])
         task.look_around(state)
-        if run_pass is None:
+        if task.recorder is not None and task.recorder.runs_passes:
+            task.recorder.run_pass(task, state)
+        elif run_pass is None:
             run_in_python(task, state)
         else:
             run_pass(task, state, fit, evaluate_leaf, run_late_hooks)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.elements import Zeros
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
@@ -64,8 +65,42 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
             )
         grad = grad.sum_to_size(shape) if isinstance(grad, Tensor) else sum_to(array, shape)
     elif not isinstance(grad, Tensor):
-        grad = array
+        grad = array.view(Zeros) if _keeps_zeros(grad, target) else array
     return grad if dtype is None or array.dtype == dtype else _cast(grad, dtype, source)
+
+
+# Nodes that only multiply, move or pass on what they receive: PyTorch's zeros go through them.
+_PASS_ZEROS = frozenset(
+    f"{name}Backward{nr}"
+    for names, nr in (
+        ("Add Addcmul Sub Mul Div Pow Log Log2 Log10 Exp Lgamma Sinh Cosh Sqrt Var Dot", 0),
+        ("T Transpose Permute View Unsqueeze Cat Stack Clone", 0),
+        ("Pow Lerp", 1),
+    )
+    for name in names.split()
+)
+
+
+def _keeps_zeros(grad: Any, target: Any) -> bool:
+    """Whether zeros that stay zeros meet a node that nobody watches and that passes them on."""
+    return (
+        isinstance(grad, Zeros)
+        and isinstance(target, Node)
+        and target._extra is None
+        and target._class_name() in _PASS_ZEROS
+    )
+
+
+def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """What `fit` makes of an array for an edge that takes `shape` and `dtype`."""
+    if grad.dtype is dtype and grad.ndim == 2 and grad.shape[1:] == shape:
+        return column_sums(grad)
+    array = np.asarray(grad)
+    if array.shape != shape:
+        array = sum_to(array, shape)
+    if array.dtype == dtype:
+        return array
+    return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype)
 
 
 def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:

@@ -82,6 +82,7 @@ class Node:
         "_edges",
         "_extra",
         "_freed_at",
+        "_module",
         "_offset",
         "_sequence",
         "_shape",
@@ -97,6 +98,7 @@ class Node:
     _code: CodeType | None  # with `offset`: the user's line (D6)
     _offset: int
     _extra: NodeExtra | None
+    _module: Any  # weak reference to the module whose forward recorded the node, or None
     _freed_at: Place  # the line of the pass that freed the saved values; only with status FREED
 
     _public_name: ClassVar[str | None] = None

@@ -11,10 +11,16 @@ import linecache
 import os
 import sys
 from types import CodeType, FrameType
+from typing import Any
 
 from taper.arrays.native import native
 
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+# References to a dict of variables that nobody else looks at: its frame's, ours, getrefcount's.
+_FRAME_AND_HERE = 3
+
+_OPTIMIZED = 1  # `inspect.CO_OPTIMIZED`: of functions, whose variables are no dict
 
 # Whether a file is ours.  Asked once per file; generated operator code is named "<op ...>".
 internal: dict[str, bool] = {}
@@ -48,6 +54,21 @@ if native is not None:
     user_frame = native.user_frame
 
 
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """Return the local variables of a running function, without leaving a trace in it.
+
+    Before Python 3.13 reading `f_locals` leaves a dict in the frame that keeps every variable alive
+    until the function ends; it is emptied again, unless somebody else looks at it.
+    """
+    snapshot = frame.f_locals
+    found = dict(snapshot)
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & _OPTIMIZED:
+        watched = sys.gettrace() is not None or sys.getprofile() is not None
+        if not watched and sys.getrefcount(snapshot) <= _FRAME_AND_HERE:
+            snapshot.clear()
+    return found
+
+
 def here() -> tuple[CodeType, int]:
     """Return the record of the user's line that is running now."""
     frame = user_frame(sys._getframe(1))
@@ -69,5 +90,14 @@ def describe(record: tuple[CodeType, int] | None) -> str:
     code, offset = record
     line = line_of(code, offset)
     text = linecache.getline(code.co_filename, line).strip()
-    place = f"{code.co_filename}:{line} in {code.co_name}"
+    place = f"{place_name(code.co_filename, line)} in {code.co_name}"
     return f"{place}: {text}" if text else place
+
+
+def place_name(filename: str, line: int) -> str:
+    """Return `file.py:12`; for a cell of a notebook IPython's name, `Cell In[3], line 12`."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    name = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    cell = None if name is None else name(filename)
+    return f"{filename}:{line}" if cell is None else f"{' '.join(cell)}, line {line}"

@@ -22,6 +22,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.callers import described, module_of, origin
 from taper.autograd.meta import (
     INFERENCE_SAVED,
     DetachedCounter,
@@ -62,6 +63,15 @@ PACK_WRITES_TEXT = (
 )
 
 
+# Where PyTorch sends those who look for the line; only for what was recorded in no line.
+_HINTS = {
+    True: " Hint: the backtrace further above shows the operation that failed to compute its "
+    "gradient. The variable in question was changed in there or anywhere later. Good luck!",
+    False: " Hint: enable anomaly detection to find the operation that failed to compute its "
+    "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False).",
+}
+
+
 # The version of a saved Python number, which has no counter.
 NUMBER_VERSION = -1
 
@@ -77,7 +87,7 @@ def freed_error(node: Node) -> RuntimeError:
     """
     text = FREED_TEXT
     if node._code is not None:
-        text += f"\n{node._class_name()} was recorded at {_recorded_at(node)}"
+        text += f"\n{node._class_name()} was recorded {origin(node)}"
     freed_at = getattr(node, "_freed_at", None)
     if freed_at is None:
         return RuntimeError(text)
@@ -91,10 +101,6 @@ def freed_error(node: Node) -> RuntimeError:
 
 
 CopySlices._freed_error = freed_error  # type: ignore[assignment,method-assign]
-
-
-def _recorded_at(node: Node) -> str:
-    return "an unknown line" if node._code is None else describe((node._code, node._offset))
 
 
 def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
@@ -112,8 +118,8 @@ def _tie(roots: list[Node], freed: Node, sequence: int) -> str:
     kind = dtypes.FROM_NUMPY[dtype] if dtype is not None else "tensor"
     return (
         f"\nThe two passes share the result of {shared._class_name()} ({kind} {list(shape)}), "
-        f"recorded before the earlier one at {_recorded_at(shared)}\n"
-        f"and used since by {user._class_name()} at {_recorded_at(user)}\n"
+        f"recorded before the earlier one {origin(shared)}\n"
+        f"and used since by {user._class_name()} {origin(user)}\n"
         "Record it anew for each pass, or detach() it where the second one begins."
     )
 
@@ -155,21 +161,30 @@ def modified_error(
     if producer is not None and nr not in producer._without_grad:
         text += f", which is output {nr} of {producer._forward_name()},"
     text += f" is at version {int(counter.value)}; expected version {int(expected)} instead."
-    if local.state.mode & ANOMALY:
-        text += (
-            " Hint: the backtrace further above shows the operation that failed to compute its "
-            "gradient. The variable in question was changed in there or anywhere later. Good luck!"
-        )
-    else:
-        text += (
-            " Hint: enable anomaly detection to find the operation that failed to compute its "
-            "gradient, with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-        )
+    if node is None or node._code is None or counter.code is None:
+        text += _HINTS[bool(local.state.mode & ANOMALY)]
     if node is not None and node._code is not None:
-        text += f"\nIt was saved by {node._class_name()} at {describe((node._code, node._offset))}"
+        text += f"\nIt was saved by {node._class_name()} {origin(node)}"
     if counter.code is not None:
-        text += f"\nand overwritten at {describe((counter.code, counter.offset))}"
+        text += f"\nand overwritten {_written_at(node, producer, counter)}"
     return RuntimeError(text)
+
+
+def _written_at(node: Node | None, producer: Node | None, counter: Any) -> str:
+    """Return the line of a write, with its node and module if it was recorded."""
+    place = describe((counter.code, counter.offset))
+    if node is not None and node._code and place == describe((node._code, node._offset)):
+        place = "the same line"
+    task = local.state.graph_task
+    writers = []
+    for each in () if task is None or producer is None else task.reached_nodes():
+        if each._code is counter.code and each._offset == counter.offset and each is not node:
+            if any(end is producer for end in each._edges):
+                writers.append(each)
+    module = module_of(writers[0]) if len(writers) == 1 else None
+    if module is None:
+        return f"at {place}"
+    return f"by {writers[0]._class_name()} in {described(module)} at {place}"
 
 
 # --- one saved tensor ------------------------------------------------------------------------

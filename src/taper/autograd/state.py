@@ -51,15 +51,19 @@ class State:
         "dual_generation",
         "dual_level",
         "dual_vmaps",
+        "earlier_pass",
         "grad_layout",
         "graph_task",
         "hooks_disabled",
         "interceptors",
+        "last_pass",
         "mode",
+        "module",
         "multithreading",
         "recorder",
         "saved_hooks",
         "sequence",
+        "tape",
         "transforms",
         "user_code",
         "view_replay",
@@ -73,10 +77,15 @@ class State:
         self.hooks_disabled: str | None = None
         self.interceptors: tuple[Callable[..., Any], ...] = ()
         self.recorder: Any = None  # of the profiler, while one is on
+        # How many nodes there were when the last pass began, and the one before: see `viz.leaks`.
+        self.last_pass: int | None = None
+        self.earlier_pass: int | None = None
+        self.tape: Any = None  # of `viz.debug_backward`, while one records
         self.transforms: tuple[Any, ...] = ()  # of `func`, the open ones
         self.autocast: Any = None  # while autocast is on: the dtype that `amp` computes products in
         self.autocast_settings: Any = None  # what `amp` knows of this thread
         self.current_node: Any = None
+        self.module: Any = None  # the one whose forward runs; the native module has its own
         self.cut: Any = False  # the block in which histories end, see `cuts`
         self.graph_task: Any = None
         self.dual_level = -1

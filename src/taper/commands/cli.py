@@ -4,7 +4,7 @@ Owns: which commands there are, exit codes, what an interrupt looks like.  A com
 imported when the command runs, so that `taper --help` stays instant.
 
 Exit codes: 0 success, 1 the command ran and failed, 2 the command line was wrong, 130 interrupted;
-`run` and `graph` return the program's own.
+`run`, `graph` and `step` return the program's own.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from taper import version
 COMMANDS = {
     "run": ("taper.commands.run", "run a program for PyTorch, with taper as torch"),
     "graph": ("taper.commands.graph", "run a program and draw its last autograd graph"),
+    "step": ("taper.commands.step", "step through a program's backward passes"),
     "demo": ("taper.commands.demo", "see autograd at work, step by step"),
     "bench": ("taper.commands.bench", "measure the speed of this installation"),
     "info": ("taper.commands.info", "what this installation is made of"),
@@ -33,7 +34,10 @@ INTERRUPTED = 130  # what shells report for a process that Ctrl-C ended
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: this process's) and return its exit code."""
     line = sys.argv[1:] if argv is None else list(argv)
-    if not line or line[0] not in COMMANDS:
+    if not line:
+        _parser().print_help()
+        return 0
+    if line[0] not in COMMANDS:
         _refuse(line)
     try:
         # late: a command loads its own module only
@@ -50,8 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
 
 
-def _refuse(line: list[str]) -> NoReturn:
-    """Print help, the version, or what is wrong with a line that names no command."""
+def _parser() -> argparse.ArgumentParser:
+    """Return what reads a line that names no command, and prints the commands there are."""
     width = max(map(len, COMMANDS))
     commands = "\n".join(f"  {name:<{width}}  {text}" for name, (_, text) in COMMANDS.items())
     parser = argparse.ArgumentParser(
@@ -60,12 +64,18 @@ def _refuse(line: list[str]) -> NoReturn:
         description="PyTorch's autograd and training loop on NumPy arrays.\n\n"
         f"commands (`taper COMMAND --help` tells more):\n{commands}",
         epilog="exit codes: 0 worked, 1 failed, 2 wrong command line, 130 interrupted;\n"
-        "run and graph: that of the program",
+        "run, graph and step: that of the program",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"taper {version.taper}")
+    return parser
+
+
+def _refuse(line: list[str]) -> NoReturn:
+    """Print help, the version, or what is wrong with a line that names no command."""
+    parser = _parser()
     parser.parse_known_args(line)
-    parser.error(f"unknown command {line[0]!r}" if line else "name a command")
+    parser.error(f"unknown command {line[0]!r}")
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--epochs", type=int, default=15, help="passes over the data (default 15)")
     parser.add_argument("--seed", type=int, default=0, help="seed of data and weights (default 0)")
     parser.add_argument(
-        "--out", default="taper-graph.svg", help="file for the picture of the graph (an SVG)"
+        "--output", default="taper-graph.svg", help="file for the picture of the graph (an SVG)"
     )
     options = parser.parse_args(argv)
     if options.epochs < 1:
@@ -131,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(line)
     print(f"\n   loss {loss.item():.4f}, test accuracy {reached:.1%}\n")
     picture = make_dot(loss, params=dict(model.named_parameters()))
-    name = options.out.removesuffix(".svg")
+    name = options.output.removesuffix(".svg")
     path = picture.render(name, format="svg", cleanup=True)
     print(f"4. The graph of the last loss is drawn in {path}; open it in a browser.")
     return 0

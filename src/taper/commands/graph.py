@@ -1,8 +1,8 @@
 """`taper graph`: the picture of a program's last autograd graph, without a change to the program.
 
-Owns: watching the program for graphs.  A backward pass frees what its graph has saved, so the
-picture is taken, as text, when the pass begins.  If no pass begins, it is taken at the end, of the
-last recorded tensor.
+Owns: watching the program for graphs.  A pass only leaves a note of where it began; the picture is
+drawn once, at the end.  A pass frees what its graph has saved, and the model may be gone by the
+end, so names, modules and saved values are looked up when the 1st, 2nd, 4th, 8th ... pass begins.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import functools
 import gc
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,21 +22,24 @@ from taper import Tensor, autograd
 from taper.autograd import interception
 from taper.commands.program import add_program, check_program, start
 from taper.nn import Module
-from taper.viz import Dot, make_dot
+from taper.viz import Dot, Graph, Page, make_dot
+from taper.viz.page import page_of
+from taper.viz.reading import read
 
-# How often the memory is searched for names of parameters, which takes 10 ms.
-MOST_SEARCHES = 20
+FORMATS = (".svg", ".html", ".htm")
 
 
 class Watch:
-    """Keeps the picture of the last graph that a backward pass started from."""
+    """Knows on which tensors the last backward pass began, and draws their graph."""
 
-    def __init__(self, saved: bool, attributes: bool) -> None:
+    def __init__(self, page: bool, saved: bool, attributes: bool) -> None:
+        self.page = page
         self.options = {"show_saved": saved, "show_attrs": attributes}
-        self.picture: Dot | None = None
-        self.last: Tensor | None = None
+        self.passes = 0
+        self.roots: tuple[Tensor, ...] = ()
+        self.last: Tensor | None = None  # without a pass: what was recorded last
         self.names: dict[str, Tensor] = {}
-        self.searches = 0
+        self.known: Dot | Graph | None = None  # as it was before a pass freed it
 
     def install(self) -> None:
         """Watch the backward passes of the program and, until the first one, its operators."""
@@ -47,7 +51,7 @@ class Watch:
     def _seeing(self, run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
         def backward(*args: Any, **kwargs: Any) -> Any:
-            self.take(args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ())))
+            self.note(args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ())))
             return run(*args, **kwargs)
 
         return backward
@@ -60,27 +64,43 @@ class Watch:
                 self.last = each
         return result
 
-    def take(self, root: Any) -> None:
-        """Draw the graph of one tensor or several, if they have one."""
-        tensors = [root] if isinstance(root, Tensor) else list(root)
-        tensors = [each for each in tensors if isinstance(each, Tensor) and each.requires_grad]
+    def note(self, root: Any) -> None:
+        """Remember where a pass begins: one tensor or several, as far as they have a graph."""
+        tensors = (root,) if isinstance(root, Tensor) else tuple(root)
+        tensors = tuple(each for each in tensors if isinstance(each, Tensor) and each.requires_grad)
         if not tensors:
             return
-        if self.last is not None:  # there was a backward pass: only graphs of passes count
+        if not self.passes:  # from now on only graphs of passes count
             self.last = None
             interception.pop(self.see_operator)
-        if self.searches < MOST_SEARCHES:
-            self.searches += 1
+        self.roots = tensors
+        self.passes += 1
+        if self.passes & (self.passes - 1) == 0:
             self.names = _names_in_memory()
-        # A freed graph has no saved values to draw; the pass itself will raise the error.
-        with contextlib.suppress(RuntimeError):
-            self.picture = make_dot(tuple(tensors), params=self.names, **self.options)
+            if self.page or any(self.options.values()):
+                self.known = self.drawn()
 
-    def finish(self) -> Dot | None:
-        """Return the picture, if the program has recorded anything."""
-        if self.picture is None and self.last is not None:
-            self.take(self.last)
-        return self.picture
+    def drawn(self) -> Dot | Graph | None:
+        """Return the graph of the last pass as it is now, None if what is asked for was freed."""
+        with taper.no_grad(), contextlib.suppress(RuntimeError):
+            if not self.page:
+                return make_dot(self.roots, params=self.names, **self.options)
+            return read(self.roots, None, {id(each): name for name, each in self.names.items()})[0]
+        return None
+
+    def finish(self) -> Dot | Page | None:
+        """Return the picture or page, if the program has recorded anything."""
+        if not self.roots and self.last is not None:
+            self.roots = (self.last,)
+        if not self.roots:
+            return None
+        self.names = {**self.names, **_names_in_memory()}
+        now = self.drawn()
+        if isinstance(now, Graph) and isinstance(self.known, Graph):
+            if [each.name for each in now] == [each.name for each in self.known]:
+                now = self.known  # the same program, with what was saved and the modules
+        found = self.known if now is None else now
+        return page_of(found) if isinstance(found, Graph) else found
 
 
 def _names_in_memory() -> dict[str, Tensor]:
@@ -104,23 +124,26 @@ def main(argv: Sequence[str]) -> int:
     """Run the program, then write the picture; return the program's exit code."""
     parser = argparse.ArgumentParser(
         prog="taper graph",
-        usage="taper graph [-h] [--output FILE] [--saved] [--attrs] "
+        usage="taper graph [-h] [--html] [--output FILE] [--saved] [--attrs] "
         "(SCRIPT | -m MODULE) [ARGS ...]",
-        description="Run a program as `taper run` does and draw (SVG) the graph of the last tensor "
-        "that a backward pass began on, or without one of the last tensor that was recorded.",
-        epilog="exit code: the program's own; 1 if it recorded no graph. "
-        "Example: taper graph --output loss.svg train.py --epochs 1",
+        description="Run a program as `taper run` does and draw the graph of the last tensor that "
+        "a backward pass began on, or without one of the last tensor that was recorded: as a "
+        "picture (SVG), or as a page to look around in (HTML).",
+        epilog="exit code: the program's own; 1 if it recorded no graph; 2 if the file cannot be "
+        "written. Example: taper graph --html --output loss.html train.py --epochs 1",
         allow_abbrev=False,
     )
-    parser.add_argument("--output", metavar="FILE", help="file to write (default: SCRIPT.svg)")
+    parser.add_argument(
+        "--output", metavar="FILE", help=".svg or .html (default: SCRIPT.svg, SCRIPT.html)"
+    )
+    parser.add_argument("--html", action="store_true", help="write a page, not a picture")
     parser.add_argument("--saved", action="store_true", help="show what is saved for backward, too")
     parser.add_argument("--attrs", action="store_true", help="list what each function keeps")
     add_program(parser)
     options = parser.parse_args(argv)
     check_program(parser, options)
-    name = options.module[0] if options.module else Path(options.script[0]).stem
-    output = Path(options.output or f"{name}.svg").absolute()
-    watch = Watch(options.saved, options.attrs)
+    output = _checked_output(parser, options)
+    watch = Watch(output.suffix.lower() != ".svg", options.saved, options.attrs)
     watch.install()
     try:
         code = start(options.module, options.script)
@@ -131,11 +154,36 @@ def main(argv: Sequence[str]) -> int:
     return int(code or not written)
 
 
-def write(picture: Dot | None, output: Path) -> bool:
+def _checked_output(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Path:
+    """Return the file to write; refuse one that cannot be written, before the program runs."""
+    name = options.module[0] if options.module else Path(options.script[0]).stem
+    ending = ".html" if options.html else ".svg"
+    output = Path(options.output or f"{name}{ending}").absolute()
+    if output.suffix.lower() not in FORMATS:
+        parser.error(
+            f"cannot write {output.name}: the name must end in .svg (a picture) or .html (a page); "
+            "a browser or an editor can turn an SVG into other formats"
+        )
+    if options.html and output.suffix.lower() == ".svg":
+        parser.error(f"--html writes a page, but {output.name} is the name of a picture")
+    if output.is_dir():
+        parser.error(f"cannot write {output}: it is a folder")
+    if not output.parent.is_dir():
+        parser.error(f"cannot write {output}: there is no folder {output.parent}")
+    if not os.access(output if output.exists() else output.parent, os.W_OK):
+        parser.error(f"cannot write {output}: permission denied")
+    return output
+
+
+def write(picture: Dot | Page | None, output: Path) -> bool:
     """Write the picture and print where it is; return False if there is none."""
     if picture is None:
         print("taper graph: the program recorded no graph", file=sys.stderr)
         return False
+    if isinstance(picture, Page):
+        picture.save(output)
+        print(f"taper graph: a page of {len(picture.graph):,} nodes in {output}", file=sys.stderr)
+        return True
     with taper.no_grad():
         output.write_text(picture.svg(), encoding="utf-8")
     print(f"taper graph: {picture.title} in {output}", file=sys.stderr)

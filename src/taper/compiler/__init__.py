@@ -1,7 +1,7 @@
-"""`taper.compiler`, and `taper.compile`: programs that ask for compilation run as they are written.
+"""`taper.compiler`, and `taper.compile`: programs that ask for compilation are captured (D15).
 
-Nothing is compiled: a compiled function or module computes what the plain one computes, with its
-hooks, gradients and errors.  Arguments are checked as PyTorch checks them.
+A compiled function or module computes what the plain one computes, with its hooks, gradients and
+errors.  Arguments are checked as PyTorch checks them.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """A function or module that runs as it is; without `model` a decorator.
+    """A function or module, captured (see `taper.capture`); without `model` a decorator.
 
     A module comes back in an `OptimizedModule`, whose `_orig_mod` it is and whose `state_dict` has
-    the names under it, as in PyTorch. Differs: nothing is compiled, so the other arguments change
-    nothing and a `backend` that is a function is never called.
+    the names under it, as in PyTorch. Differs: what runs is captured, not compiled, so the other
+    arguments change nothing and a `backend` that is a function is never called.
 
     >>> import taper
     >>> @taper.compile(mode="reduce-overhead")

@@ -1,37 +1,32 @@
-"""`taper.distributed`: process groups of one process.
+"""`taper.distributed`: programs of several processes, with PyTorch's names.
 
-A program that is written for many processes runs as one: groups have one member, which does alone
-what processes do together, and `DistributedDataParallel` is its module.  More than one process is
-refused.
+Processes meet in a store, make groups, and combine and exchange tensors; `docs/architecture.md`
+(D14) says how.
 """
 
 from taper.distributed.collectives import (
-    ReduceOp,
-    Work,
-    all_gather,
-    all_gather_into_tensor,
-    all_gather_object,
-    all_gather_single,
     all_reduce,
     all_reduce_coalesced,
-    all_to_all,
-    all_to_all_single,
     barrier,
     broadcast,
-    broadcast_object_list,
-    gather,
-    gather_object,
-    irecv,
-    isend,
     monitored_barrier,
-    recv,
     reduce,
+)
+from taper.distributed.exchanges import (
+    all_gather,
+    all_gather_coalesced,
+    all_gather_into_tensor,
+    all_gather_single,
+    all_to_all,
+    all_to_all_single,
+    gather,
     reduce_scatter,
     reduce_scatter_single,
     reduce_scatter_tensor,
     scatter,
-    scatter_object_list,
-    send,
+)
+from taper.distributed.file_store import (
+    FileStore,
 )
 from taper.distributed.groups import (
     Backend,
@@ -41,7 +36,6 @@ from taper.distributed.groups import (
     destroy_process_group,
     get_backend,
     get_backend_config,
-    get_default_backend_for_device,
     get_global_rank,
     get_group_rank,
     get_node_local_rank,
@@ -51,30 +45,73 @@ from taper.distributed.groups import (
     get_world_size,
     group,
     init_process_group,
+    is_initialized,
+    new_group,
+    new_subgroups,
+    new_subgroups_by_enumeration,
+)
+from taper.distributed.objects import (
+    all_gather_object,
+    broadcast_object_list,
+    gather_object,
+    recv_object_list,
+    scatter_object_list,
+    send_object_list,
+)
+from taper.distributed.point_to_point import (
+    P2POp,
+    batch_isend_irecv,
+    irecv,
+    isend,
+    recv,
+    send,
+)
+from taper.distributed.questions import (
+    get_default_backend_for_device,
     is_available,
     is_backend_available,
     is_gloo_available,
-    is_initialized,
     is_mpi_available,
     is_nccl_available,
     is_torchelastic_launched,
     is_ucc_available,
     is_xccl_available,
-    new_group,
 )
+from taper.distributed.reduce_ops import (
+    ReduceOp,
+    reduce_op,
+)
+from taper.distributed.rendezvous import register_rendezvous_handler, rendezvous
 from taper.distributed.stores import (
     DistBackendError,
     DistError,
     DistNetworkError,
     DistStoreError,
-    FileStore,
     HashStore,
     PrefixStore,
+    QueueEmptyError,
     Store,
+)
+from taper.distributed.tcp_store import (
     TCPStore,
+)
+from taper.distributed.works import (
+    Work,
+)
+from taper.first_use import on_first_use
+
+# Modules that few programs use, and names in them.
+_MODULES = (
+    "algorithms checkpoint constants device_mesh elastic fsdp nn optim rpc run tensor "
+    "_composable _functional_collectives distributed_c10d"
+).split()
+__getattr__, __dir__ = on_first_use(
+    globals(), _MODULES, {"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"}
 )
 
 __all__ = [
+    "DeviceMesh",
+    "init_device_mesh",
     "Backend",
     "DistBackendError",
     "DistError",
@@ -83,13 +120,16 @@ __all__ = [
     "FileStore",
     "GroupMember",
     "HashStore",
+    "P2POp",
     "PrefixStore",
     "ProcessGroup",
+    "QueueEmptyError",
     "ReduceOp",
     "Store",
     "TCPStore",
     "Work",
     "all_gather",
+    "all_gather_coalesced",
     "all_gather_into_tensor",
     "all_gather_object",
     "all_gather_single",
@@ -98,6 +138,7 @@ __all__ = [
     "all_to_all",
     "all_to_all_single",
     "barrier",
+    "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
     "default_pg_timeout",
@@ -129,12 +170,19 @@ __all__ = [
     "isend",
     "monitored_barrier",
     "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
     "recv",
+    "recv_object_list",
     "reduce",
+    "reduce_op",
     "reduce_scatter",
     "reduce_scatter_single",
     "reduce_scatter_tensor",
+    "register_rendezvous_handler",
+    "rendezvous",
     "scatter",
     "scatter_object_list",
     "send",
+    "send_object_list",
 ]

@@ -1,17 +1,21 @@
-"""Process groups of one process: how they are made, what they answer, how they end.
+"""Process groups: how they are made, what they answer, how they end.
 
-Owns: the one default group.  Functions that need a second process say that there is none.
+Owns: the default group and the list of all groups of this process.
 """
 
 from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import parse_qs, urlparse
 
-from taper.distributed.stores import HashStore, Store
+from taper.distributed.backends.choice import make_backend, world_of_mpi
+from taper.distributed.rendezvous import rendezvous
+from taper.distributed.stores import PrefixStore, Store
+from taper.distributed.threads import share_cores
+from taper.distributed.works import Queue, Work
 
 default_pg_timeout = datetime.timedelta(minutes=30)
 
@@ -21,7 +25,12 @@ _NOT_INITIALIZED = (
 
 
 class Backend(str):
-    """The name of a backend, in lower case."""
+    """The name of a backend, in lower case.
+
+    >>> from taper import distributed as dist
+    >>> dist.Backend("GLOO")
+    'gloo'
+    """
 
     UNDEFINED = "undefined"
     GLOO = "gloo"
@@ -38,31 +47,63 @@ class Backend(str):
 
 
 class ProcessGroup:
-    """A group of processes, which has one member: this process."""
+    """A group of processes, one of which is this one."""
 
-    def __init__(self, backend: str, store: Store, name: str = "") -> None:
+    def __init__(
+        self, name: str, ranks: Sequence[int], rank: int, backend: str, store: Store, seconds: float
+    ) -> None:
+        self.group_name = name
+        self.group_desc = "default_pg" if name == "0" else "undefined"
         self.backend = Backend(backend)
         self.store = store
-        self.group_name = name
-        self.group_desc = name or "undefined"
+        self.ranks = list(ranks)
+        self._rank = rank
+        self._transport = make_backend(backend, store, ranks, rank, seconds)
+        self._queue = Queue(name)
 
     def rank(self) -> int:
-        """Return the number of this process in the group: 0."""
-        return 0
+        """Return the number of this process in the group."""
+        return self._rank
 
     def size(self) -> int:
-        """Return the number of processes: 1."""
-        return 1
+        """Return the number of processes."""
+        return len(self.ranks)
 
     def name(self) -> str:
         """Return the name of the backend."""
-        return "gloo"
+        return str(self.backend) if self.backend != Backend.UNDEFINED else "gloo"
+
+    def get_group_store(self) -> Store:
+        """Return the store of the group."""
+        return self.store
+
+    def set_timeout(self, timeout: datetime.timedelta) -> None:
+        """Set how long an operation may take."""
+        self._transport.seconds = timeout.total_seconds()
+
+    def _do(
+        self, job: Callable[[], Any], result: list[Any], async_op: bool, operation: str
+    ) -> Work | None:
+        """Do an operation now, or let the group's thread do it."""
+        if async_op:
+            return self._queue.start(Work(job, result, operation))
+        self._queue.run(job)
+        return None
+
+    def shutdown(self) -> None:
+        """Leave the group."""
+        self._queue.close()
+        self._transport.close()
+
+    abort = shutdown
 
 
-class _Default:
-    """The default group, under both names that programs use for it."""
+class _World:
+    """The groups of this process."""
 
-    world: ProcessGroup | None = None
+    default: ProcessGroup | None = None
+    groups: dict[str, ProcessGroup] = {}  # noqa: RUF012 - there is one world
+    strangers: list[int] = []  # noqa: RUF012 - of the last group without this process
     made: int = 0
 
 
@@ -70,7 +111,11 @@ class _WorldMeta(type):
     @property
     def WORLD(cls) -> ProcessGroup | None:
         """The group of all processes; None before `init_process_group`."""
-        return _Default.world
+        return _World.default
+
+    @WORLD.setter
+    def WORLD(cls, group: ProcessGroup | None) -> None:
+        _World.default = group
 
 
 class group(metaclass=_WorldMeta):
@@ -80,62 +125,17 @@ class group(metaclass=_WorldMeta):
 class GroupMember(metaclass=_WorldMeta):
     """`GroupMember.WORLD` is the default group."""
 
-    NON_GROUP_MEMBER = -100
-
-
-def is_available() -> bool:
-    """Return True: there are process groups, of one process.
-
-    >>> import taper
-    >>> taper.distributed.is_available()
-    True
-    """
-    return True
+    NON_GROUP_MEMBER: Any = -100
 
 
 def is_initialized() -> bool:
-    """Return whether `init_process_group` was called."""
-    return _Default.world is not None
+    """Return whether `init_process_group` was called.
 
-
-def is_gloo_available() -> bool:
-    """Return True: groups of one process answer as those of Gloo do."""
-    return True
-
-
-def is_nccl_available() -> bool:
-    """Return False: NCCL is not used."""
-    return False
-
-
-def is_mpi_available() -> bool:
-    """Return False: MPI is not used."""
-    return False
-
-
-def is_ucc_available() -> bool:
-    """Return False: UCC is not used."""
-    return False
-
-
-def is_xccl_available() -> bool:
-    """Return False: XCCL is not used."""
-    return False
-
-
-def is_backend_available(backend: str) -> bool:
-    """Return whether groups can be made with a backend."""
-    return backend.lower() == "gloo"
-
-
-def is_torchelastic_launched() -> bool:
-    """Return whether the program was started by `torchrun`."""
-    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
-
-
-def get_default_backend_for_device(device: Any) -> str:
-    """Return the backend that is used for a device."""
-    return "gloo"
+    >>> import taper
+    >>> taper.distributed.is_initialized()
+    False
+    """
+    return _World.default is not None
 
 
 # --- making and ending -----------------------------------------------------------------------
@@ -152,10 +152,20 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Make the default group, of this one process.
+    """Make the default group, together with all other processes.
 
-    Size and rank come from the arguments, from the address or from the environment, as in PyTorch;
-    a size above 1 is refused.
+    Args:
+        backend: "gloo" (under MPI served by MPI, else by memory and sockets of one host), "mpi",
+            or "nccl"; the default is gloo.
+        init_method: where processes meet: "env://" (the default), "tcp://host:port" or
+            "file:///path".
+        timeout: how long an operation may take until it fails; the default is 30 minutes.
+        world_size: the number of processes; an address or the environment may say it instead.
+        rank: the number of this process, likewise.
+        store: meet in this store instead of at an address.
+        group_name: ignored, as in PyTorch.
+        pg_options: ignored.
+        device_id: ignored.
 
     >>> import taper
     >>> from taper import distributed as dist
@@ -164,7 +174,7 @@ def init_process_group(
     (0, 1)
     >>> dist.destroy_process_group()
     """
-    if _Default.world is not None:
+    if _World.default is not None:
         raise ValueError("trying to initialize the default process group twice!")
     if store is not None and init_method is not None:
         raise AssertionError("Cannot specify both init_method and store.")
@@ -173,77 +183,50 @@ def init_process_group(
         raise TypeError(
             f"Expected timeout argument to be of type datetime.timedelta, got {timeout}"
         )
+    limit = default_pg_timeout if timeout is None else timeout
     if store is not None:
         if world_size < 1:
             raise AssertionError("world_size must be positive if using store")
         if rank < 0:
             raise AssertionError("rank must be non-negative if using store")
     else:
-        rank, world_size = _rendezvous(init_method or "env://", rank, world_size)
-    _check_backend(name)
-    if world_size != 1 or rank != 0:
-        raise NotImplementedError(
-            f"torch.distributed.init_process_group: rank {rank} of {world_size} processes, but "
-            "taper makes groups of one process only: start one, and train on the whole batch."
-        )
-    _Default.world = ProcessGroup(name, store or HashStore(), group_name or "0")
-    _Default.made += 1
-
-
-def _rendezvous(method: str, rank: int, world_size: int) -> tuple[int, int]:
-    """Return rank and size, from the arguments, the query of an address or the environment."""
-    url = urlparse(method)
-    if url.scheme not in ("env", "tcp", "file"):
-        raise RuntimeError(f"No rendezvous handler for {url.scheme}://")
-    query = {name: values[0] for name, values in parse_qs(url.query).items()}
-    start = f"Error initializing torch.distributed using {url.scheme}:// rendezvous: "
-
-    def found(given: int, name: str, words: str) -> int:
-        if given != -1:
-            return given
-        if name in query:
-            return int(query[name])
-        if url.scheme != "env":
-            raise ValueError(f"{start}{words} parameter missing")
-        return int(_variable(name.upper(), start))
-
-    rank = found(rank, "rank", "rank")
-    world_size = found(world_size, "world_size", "world size")
-    if url.scheme == "env":
-        for name in ("MASTER_ADDR", "MASTER_PORT"):
-            _variable(name, start)
-    return rank, world_size
-
-
-def _variable(name: str, start: str) -> str:
-    value = os.environ.get(name)
-    if not value:
-        raise ValueError(f"{start}environment variable {name} expected, but not set")
-    return value
-
-
-def _check_backend(name: str) -> None:
-    for each in name.split(","):
-        kind = each.rpartition(":")[2]
-        if kind == "nccl":
-            raise RuntimeError("Distributed package doesn't have NCCL built in")
-        if kind == "mpi":
-            raise RuntimeError(
-                "Distributed package doesn't have MPI built in. MPI is only included if you build "
-                "PyTorch from source on a host that has MPI installed."
+        mpi = world_of_mpi(name, init_method)
+        if mpi is not None:
+            store, rank, world_size = mpi
+        else:
+            store, rank, world_size = next(
+                rendezvous(init_method or "env://", rank, world_size, limit)
             )
-        if kind in ("ucc", "xccl", "fake"):
-            raise AssertionError(f"Unknown c10d backend type {kind.upper()}")
-        if kind not in ("gloo", "undefined"):
-            raise AssertionError(f"Unknown backend type {kind}")
+            store.set_timeout(limit)
+    made = ProcessGroup(
+        "0",
+        range(world_size),
+        rank,
+        name,
+        PrefixStore("default_pg/0", store),
+        limit.total_seconds(),
+    )
+    share_cores(rank, world_size)
+    _World.default = _World.groups["0"] = made
+    _World.made = 1
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
     """End a group; without an argument the default one, and thereby all."""
-    if _Default.world is None:
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return
+    if _World.default is None:
         raise AssertionError("Process group cannot be None")
-    if group is None or group is _Default.world:
-        _Default.world = None
+    if group is None or group is _World.default:
+        ending = list(reversed(_World.groups.values()))
+        _World.groups.clear()
+        _World.default, _World.made = None, 0
+    else:
+        if group.group_name not in _World.groups:
+            raise ValueError("Invalid process group specified or has been destroyed")
+        ending = [_World.groups.pop(group.group_name)]
+    for each in ending:
+        each.shutdown()
 
 
 def new_group(
@@ -256,15 +239,120 @@ def new_group(
     device_id: Any = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Return a group of some of the processes."""
+    """Make a group of some of the processes; all processes call this, in the same order.
+
+    Args:
+        ranks: the members, by their numbers in the default group; all without it.
+        timeout: how long an operation of the group may take; as in the default group without it.
+        backend: the backend; that of the default group without it.
+        pg_options: ignored.
+        use_local_synchronization: only the members call this.
+        group_desc: a description.
+        device_id: ignored.
+        sort_ranks: number the members in the order of their numbers in the default group.
+
+    Returns: the group, or `GroupMember.NON_GROUP_MEMBER` if this process is no member.
+
+    >>> from taper import distributed as dist
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> dist.get_world_size(dist.new_group([0]))
+    1
+    >>> dist.destroy_process_group()
+    """
     world = default_group()
-    for each in ranks or ():
-        if each != 0:
-            raise ValueError(f"Rank {each} is out of range. Valid ranks are 0 to 0 (world_size=1)")
-    if ranks is not None and not len(ranks):
+    members = list(range(world.size())) if ranks is None else [int(each) for each in ranks]
+    _check_members(members, world.size())
+    if sort_ranks:
+        members.sort()
+    name = str(_World.made)
+    if use_local_synchronization:
+        again = sum(each.startswith(f"{members}") for each in _World.groups)
+        name = f"{members} {again}"
+    _World.made += 1
+    if world.rank() not in members:
+        _World.strangers = members
         return GroupMember.NON_GROUP_MEMBER
-    _Default.made += 1
-    return ProcessGroup(backend or world.backend, world.store, str(_Default.made))
+    seconds = world._transport.seconds if timeout is None else timeout.total_seconds()
+    made = ProcessGroup(
+        name,
+        members,
+        members.index(world.rank()),
+        Backend(backend) if backend else world.backend,
+        PrefixStore(f"group/{name}", world.store),
+        seconds,
+    )
+    made.group_desc = group_desc or "undefined"
+    _World.groups[name] = made
+    return made
+
+
+def _check_members(members: list[int], size: int) -> None:
+    if len(members) > size:
+        raise ValueError(
+            "the new group's world size should be less or equal to the world size set by "
+            "init_process_group"
+        )
+    if len(set(members)) != len(members):
+        raise ValueError(f"ranks list must not contain duplicate entries, got {members}")
+    for each in members:
+        if not 0 <= each < size:
+            raise ValueError(
+                f"Rank {each} is out of range. Valid ranks are 0 to {size - 1} (world_size={size})"
+            )
+
+
+def new_subgroups(
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: datetime.timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Divide the processes into groups of one size; return this one's group, and all."""
+    size = get_world_size(group)
+    if group_size is None:
+        raise ValueError(
+            "Default group size only takes effect when CUDA is available. If your platform is not "
+            "using CUDA, please specify the group size."
+        )
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    if group_size > size:
+        raise ValueError(
+            f"The arg 'group_size' ({group_size}) must not exceed the world size ({size})"
+        )
+    if size % group_size:
+        raise ValueError(f"The world size ({size}) must be divisible by 'group_size={group_size}'")
+    members = get_process_group_ranks(group)
+    parts = [members[start : start + group_size] for start in range(0, size, group_size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[Sequence[int]],
+    timeout: datetime.timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Divide the processes into given groups; return this one's group, and all."""
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    seen: dict[int, Sequence[int]] = {}
+    for ranks in ranks_per_subgroup_list:
+        for rank in ranks:
+            if rank in seen:
+                raise ValueError(
+                    f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}"
+                )
+            seen[rank] = ranks
+    groups = [
+        new_group(ranks, timeout, backend, pg_options, group_desc=group_desc)
+        for ranks in ranks_per_subgroup_list
+    ]
+    own = [each for each in groups if each != GroupMember.NON_GROUP_MEMBER]
+    return (own[0] if own else None), groups
 
 
 # --- questions -------------------------------------------------------------------------------
@@ -272,29 +360,59 @@ def new_group(
 
 def default_group() -> ProcessGroup:
     """Return the default group; raise before `init_process_group`."""
-    if _Default.world is None:
+    if _World.default is None:
         raise ValueError(_NOT_INITIALIZED)
-    return _Default.world
+    return _World.default
 
 
-def is_member(group: Any) -> bool:
-    """Return whether this process belongs to a group; raise without a default group."""
+def member_group(group: Any, operation: str | None = None) -> ProcessGroup | None:
+    """Return the group, the default one for None; None, with a warning, for no member of it."""
+    if group is None or group is _World.default:
+        return default_group()
     default_group()
-    return group is not GroupMember.NON_GROUP_MEMBER and group != GroupMember.NON_GROUP_MEMBER
+    if isinstance(group, ProcessGroup) and group.group_name in _World.groups:
+        return group
+    if operation is not None:
+        warnings.warn(
+            f"Running {operation} on global rank {get_rank()} which does not belong to the given "
+            "group.",
+            stacklevel=4,
+        )
+    return None
+
+
+def _registered(group: Any) -> ProcessGroup:
+    if group is None:
+        return default_group()
+    default_group()
+    if not isinstance(group, ProcessGroup) or _World.groups.get(group.group_name) is not group:
+        raise ValueError(
+            f"Group {group} is not registered, please create group with "
+            "torch.distributed.new_group API"
+        )
+    return group
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:
-    """Return the number of this process in the group: 0, or -1 if it is no member."""
-    return 0 if is_member(group) else -1
+    """Return the number of this process in the group, or -1 if it is no member."""
+    if group == GroupMember.NON_GROUP_MEMBER:
+        default_group()
+        return -1
+    return _registered(group).rank()
 
 
 def get_world_size(group: ProcessGroup | None = None) -> int:
-    """Return the number of processes in the group: 1, or -1 if this one is no member."""
-    return 1 if is_member(group) else -1
+    """Return the number of processes in the group, or -1 if this one is no member."""
+    if group == GroupMember.NON_GROUP_MEMBER:
+        default_group()
+        return -1
+    return _registered(group).size()
 
 
 def get_backend(group: ProcessGroup | None = None) -> Backend:
     """Return the backend with which a group was made."""
+    if group == GroupMember.NON_GROUP_MEMBER:
+        raise ValueError("Invalid process group specified")
     return (group or default_group()).backend
 
 
@@ -303,29 +421,37 @@ def get_backend_config(group: ProcessGroup | None = None) -> str:
     name = get_backend(group)
     if ":" in name:
         return str(name)
-    return "cpu:gloo" if name == "undefined" else "cpu:gloo,cuda:gloo"
+    return "cpu:gloo" if name == "undefined" else f"cpu:{name},cuda:{name}"
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
     """Return the numbers in the default group of a group's processes."""
-    default_group()
-    return [0]
+    world = default_group()
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return list(_World.strangers)
+    return list((group or world).ranks)
 
 
 def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
     """Return the number in the default group of a process of a group."""
-    default_group()
-    if group_rank != 0:
+    world = default_group()
+    if group is world:
+        return group_rank
+    ranks = get_process_group_ranks(group)
+    if not 0 <= group_rank < len(ranks):
         raise ValueError(f"Group rank {group_rank} is not part of group {group}")
-    return 0
+    return ranks[group_rank]
 
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """Return the number in a group of a process of the default one."""
-    default_group()
-    if global_rank != 0:
+    world = default_group()
+    if group is world:
+        return global_rank
+    ranks = get_process_group_ranks(group)
+    if global_rank not in ranks:
         raise ValueError(f"Global rank {global_rank} is not part of group {group}")
-    return 0
+    return ranks.index(global_rank)
 
 
 def get_node_local_rank(fallback_rank: int | None = None) -> int:
@@ -342,5 +468,5 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
 
 
 def get_pg_count() -> int:
-    """Return how many groups were made."""
-    return _Default.made
+    """Return how many groups there are."""
+    return _World.made

@@ -7,15 +7,15 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import inspect
 import textwrap
 from collections.abc import Sequence
 
 import taper  # the operators register themselves
-from taper.opdef import Formula, Op, registry
+from taper.opdef import Op, registry
 from taper.opdef.backward import apply_source
 from taper.opdef.compiler import wrapper_source
+from taper.opdef.formulas import formula_text
 from taper.ops import load_all
 
 _HEAD = f"""# Derivatives
@@ -25,19 +25,6 @@ The operators of taper {taper.version.taper}, made from the operator table by
 how forward mode follows. A formula is an ordinary function; the names of its arguments say what
 is saved: `grad` is the gradient that arrives, `result` the output, `x_shape` only a shape.
 """
-
-
-def formula_text(formula: Formula) -> str:
-    """Return the body of a formula without its docstring."""
-    source = textwrap.dedent(inspect.getsource(formula.function))
-    tree = ast.parse(source).body[0]
-    if not isinstance(tree, ast.FunctionDef):
-        return source
-    tree.decorator_list = []
-    body = tree.body[1:] if ast.get_docstring(tree) else tree.body
-    if len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value is not None:
-        return ast.unparse(body[0].value)
-    return "\n".join(ast.unparse(line) for line in body)
 
 
 def saved_text(op: Op) -> str:

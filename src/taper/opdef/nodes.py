@@ -113,13 +113,22 @@ class ManyOutputsNode(TableNode):
         return tuple([each for nr, each in enumerate(known) if nr not in without])
 
 
+def call_formula(formula: Any, arguments: list[Any]) -> Any:
+    """Run a formula."""
+    return formula.function(*arguments)
+
+
 def apply_slowly(
-    node: Any, grads: list[Any], tensors: bool, needs: Sequence[bool] | None = None
+    node: Any,
+    grads: list[Any],
+    tensors: bool,
+    needs: Sequence[bool] | None = None,
+    call: Callable[[Any, list[Any]], Any] = call_formula,
 ) -> Sequence[Any]:
     """The formulas of a node on arrays or Tensors, by name; `opbackward.apply_source` unrolls it.
 
     `needs` says which edges are of interest, if not all are; saved values are unpacked all the
-    same, as in PyTorch.
+    same, as in PyTorch. `call` runs a formula.
     """
     op: Op = node.op
     if node._status == FREED:
@@ -158,7 +167,7 @@ def apply_slowly(
                     _needs(flags[spans[name]], kind)
                     for name, kind in ((n, _kind(op, n)) for n in formula.wrt)
                 )
-        results = formula.function(*arguments)
+        results = call(formula, arguments)
         if len(formula.wrt) == 1:
             results = (results,)
         for name, result in zip(formula.wrt, results, strict=True):

@@ -12,6 +12,7 @@ names, for calls that are rare or slow anyway: in place, and where somebody sees
 from __future__ import annotations
 
 import sys
+import weakref
 from types import FrameType
 from typing import Any
 
@@ -90,6 +91,7 @@ def complete_in_python(
         node._dtype = array.dtype if dtype is None else dtype
     node._status = LIVE
     node._extra = None
+    node._module = None if state.module is None else weakref.ref(state.module)
     sequence = node._sequence = state.sequence
     state.sequence = sequence + 1
 

@@ -21,17 +21,29 @@ class AdamNumbers(Numbers):
         self, group: dict[str, Any], scalars: tuple[float, ...], dtype: np.dtype | None
     ) -> None:
         super().__init__(group, scalars, dtype)
-        step = scalars[0] + 1.0
-        self.after = (step,)
         lr = self.option(group["lr"])
         beta1, beta2 = self.option(group["betas"][0]), self.option(group["betas"][1])
-        correction = (1 - beta2**step) ** 0.5
         self.set_decay(group, lr if group["decoupled_weight_decay"] else None)
         self.part = Part(self, beta1)
         self.keep = self.number(beta2)
         self.new = self.number(1 - beta2)
-        self.eps = self.number(group["eps"] * correction)
-        self.size = self.number(lr * correction / (1 - beta1**step))
+        self.eps, self.size = map(self.number, self._of_step(group, lr, beta1, beta2, scalars))
+
+    def _of_step(
+        self, group: dict[str, Any], lr: Any, beta1: Any, beta2: Any, scalars: tuple[float, ...]
+    ) -> tuple[Any, Any]:
+        """Return the coefficients that change with every step: eps and size."""
+        step = scalars[0] + 1.0
+        self.after = (step,)
+        correction = (1 - beta2**step) ** 0.5
+        return group["eps"] * correction, lr * correction / (1 - beta1**step)
+
+    def advance(self, group: dict[str, Any], scalars: tuple[float, ...]) -> None:
+        """Become the coefficients of another step with the same options, which are numbers."""
+        beta1, beta2 = group["betas"]
+        eps, size = self._of_step(group, group["lr"], beta1, beta2, scalars)
+        self.eps.fill(eps)
+        self.size.fill(size)
 
 
 def adam_rule(

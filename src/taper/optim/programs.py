@@ -126,17 +126,22 @@ def run_natively(
     Each column has one array of each parameter. Arrays that are not contiguous, or in half
     precision, are left to NumPy; so are all where there is no native module.
     """
-    if native is None or live_rules:
-        return False
-    key = rule, len(columns), numbers.dtype.char, *map(_kind, vars(numbers).values())
-    if key not in _programs:
-        _programs[key] = _write(rule, numbers, len(columns))
-    program = _programs[key]
+    program = program_of(rule, numbers, len(columns))
     if program is None:
         return False
     code, constants, temporaries = program
     done: bool = native.run_rule(code, columns, constants(numbers), temporaries)
     return done
+
+
+def program_of(rule: Callable[..., Any], numbers: Any, columns: int) -> Program | None:
+    """Return the program of a rule for coefficients like these; None if NumPy has to run it."""
+    if native is None or live_rules:
+        return None
+    key = rule, columns, numbers.dtype.char, *map(_kind, vars(numbers).values())
+    if key not in _programs:
+        _programs[key] = _write(rule, numbers, columns)
+    return _programs[key]
 
 
 def _kind(value: Any) -> Any:

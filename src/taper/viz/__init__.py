@@ -9,10 +9,60 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from taper.viz.dot import Dot
-from taper.viz.graph import Edge, Graph, Vertex, is_tensor
+from taper.viz.drawing import Drawing, Vertex, is_tensor
+from taper.viz.explaining import Explanation, explain
+from taper.viz.leaks import Leak, LeakReport, leaks
+from taper.viz.memory import SavedRow, SavedTable, saved_tensors
+from taper.viz.page import Page, show
+from taper.viz.reading import graph, variables_around
+from taper.viz.records import (
+    Derivative,
+    Edge,
+    Graph,
+    GraphLeaf,
+    GraphNode,
+    ModuleRef,
+    Output,
+    Saved,
+    SourceLine,
+    Storage,
+    Value,
+)
+from taper.viz.summaries import Summary
 from taper.viz.svg import Arrow, Box, printable
+from taper.viz.tape import Step, Tape, debug_backward
 
-__all__ = ["Dot", "Edge", "Graph", "Vertex", "make_dot", "make_dot_from_trace"]
+__all__ = [
+    "graph",
+    "show",
+    "Page",
+    "Graph",
+    "GraphNode",
+    "GraphLeaf",
+    "Edge",
+    "Output",
+    "Value",
+    "Saved",
+    "Storage",
+    "SourceLine",
+    "ModuleRef",
+    "Derivative",
+    "Tape",
+    "Step",
+    "Summary",
+    "debug_backward",
+    "Leak",
+    "LeakReport",
+    "leaks",
+    "Explanation",
+    "explain",
+    "SavedRow",
+    "SavedTable",
+    "saved_tensors",
+    "Dot",
+    "make_dot",
+    "make_dot_from_trace",
+]
 
 _FILLS = {
     "function": "lightgrey",
@@ -38,7 +88,8 @@ def make_dot(
 
     Args:
         var: a tensor, or a tuple of tensors.
-        params: names of tensors: a dict, or the pairs of `named_parameters()`.
+        params: names of tensors: a dict, or the pairs of `named_parameters()`; other tensors have
+            the names of the variables where `make_dot` is called.
         show_attrs: list what each function keeps besides tensors.
         show_saved: draw saved tensors; those of custom functions are always drawn.
         max_attr_chars: cut each listed value to so many characters.
@@ -53,7 +104,8 @@ def make_dot(
     >>> make_dot((x * 2).sum(), params={"x": x})
     <Dot of 5 boxes and 4 arrows>
     """
-    graph = Graph(var, _named(params), saved=show_saved, attributes=show_attrs)
+    named = _with_variables(var, _named(params))
+    graph = Drawing(var, named, saved=show_saved, attributes=show_attrs)
     boxes = [_box(vertex, max_attr_chars) for vertex in graph.vertices]
     arrows = [
         Arrow(edge.tail, edge.head, directed=edge.kind != "saved", dotted=edge.kind == "view")
@@ -91,7 +143,16 @@ def _named(params: Mapping[str, Any] | Iterable[tuple[str, Any]] | None) -> dict
     return named
 
 
-def _title(graph: Graph) -> str:
+def _with_variables(var: Any, named: dict[str, Any]) -> dict[str, Any]:
+    """Add the user's variables where `make_dot` is called, for tensors that have no name."""
+    known = {id(each) for each in named.values()}
+    for tensor, name in variables_around():
+        if id(tensor) not in known and name not in named:
+            named[name] = tensor
+    return named
+
+
+def _title(graph: Drawing) -> str:
     counts = dict.fromkeys(_FILLS, 0)
     for vertex in graph.vertices:
         counts[vertex.kind] += 1
@@ -109,12 +170,21 @@ def _box(vertex: Vertex, max_attr_chars: int) -> Box:
     return Box((*printable(vertex.name).split("\n"), f"({shape})"), fill)
 
 
+def _signed(value: Any) -> Any:
+    """Return an integer as the user gave it: PyTorch's nodes show -100 as 2**64 - 100."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 2**63:
+        return value - 2**64
+    if isinstance(value, tuple | list):
+        return type(value)(map(_signed, value)) if type(value) in (tuple, list) else value
+    return value
+
+
 def _shown(value: Any, max_attr_chars: int) -> str:
     if is_tensor(value):
         text = "[saved tensor]"
     elif isinstance(value, tuple | list) and any(is_tensor(element) for element in value):
         text = "[saved tensors]"
     else:
-        text = printable(str(value)).replace("\n", "\\n")
+        text = printable(str(_signed(value))).replace("\n", "\\n")
     limit = max(max_attr_chars, 3)
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -67,6 +67,8 @@ class Options:
 class Recorder:
     """The records of one thread; the recorder itself is the interceptor."""
 
+    runs_passes = False  # the engine does, and shows each node
+
     def __init__(self, state: State) -> None:
         self.state = state
         self.thread = thread_number()

@@ -10,8 +10,11 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from taper.arrays.native import native
 from taper.autograd.handles import HookDict, RemovableHandle
+from taper.autograd.state import local
 from taper.nn.modules.backward_hooks import BackwardHook
+from taper.nn.modules.notes import note_module
 from taper.nn.modules.registration import Registration
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
@@ -53,7 +56,7 @@ class Calls(Registration):
     forward: Callable[..., Any] = _forward_unimplemented
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        # Of the 0.5 us that a call costs, 0.1 are saved by reading the tables from the dictionary.
+        # The twin of `native/calls.c`: 0.37 us a call, and 0.17 there.
         tables = self.__dict__
         try:
             hooked = (
@@ -68,9 +71,18 @@ class Calls(Registration):
             )
         except KeyError:
             hooked = self._backward_hooks  # raises: Module.__init__ was not called
-        if hooked:
-            return self._call_with_hooks(args, kwargs)
-        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        state = local.state
+        outer = state.module
+        state.module = self
+        try:
+            if hooked:
+                return self._call_with_hooks(args, kwargs)
+            return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
+        except Exception as error:
+            note_module(error, self)
+            raise
+        finally:
+            state.module = outer
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         called: set[int] = set()
@@ -264,6 +276,17 @@ class Calls(Registration):
         if self._is_full_backward_hook is (not full):
             raise RuntimeError(_BOTH_KINDS.format(where="on a single Module"))
         self._is_full_backward_hook = full
+
+
+if native is not None:
+    native.know_calls(
+        Calls,
+        global_backward_hooks,
+        global_backward_pre_hooks,
+        global_forward_hooks,
+        global_forward_pre_hooks,
+        note_module,
+    )
 
 
 def _add(table: Any, hook: Callable[..., Any], prepend: bool, extra: Any = None) -> RemovableHandle:

@@ -6,6 +6,7 @@ tree at once: conversion, training mode, gradients, and `repr`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -170,7 +171,8 @@ class Module(StateDict, Calls):
         return self._apply(lambda tensor: tensor.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Do nothing: a module runs as it is written; see `taper.compile`."""
+        """Capture the module's `forward`, as `taper.compile` does; its arguments change nothing."""
+        self.forward = sys.modules["taper"].capture(self.forward)
 
     # --- training ----------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import select, zero_of
-from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.arrays.native import curve
 from taper.autograd.transforms import whole
 from taper.opdef import (
@@ -22,6 +22,7 @@ from taper.opdef import (
     derivative,
     inplace_function,
     op,
+    tangent_of,
 )
 from taper.opdef.dtype_checks import NOT_FLOATING, not_implemented
 from taper.opdef.operands import scalar_array
@@ -154,9 +155,56 @@ def _prelu_kernel(self: Array, weight: Array) -> Array:
 
 @derivative(_prelu_kernel, wrt=("self", "weight"))
 def _prelu_kernel_all(grad, self, weight, needs):
+    found = _prelu_kernel_backward(grad, self, weight)
+    return found[0] if needs[0] else None, found[1] if needs[1] else None
+
+
+@op(
+    node="PreluKernelBackwardBackward0",
+    outputs=("grad_input", "grad_weight"),
+    upcast=True,
+    public=False,
+    method=False,
+    layout=ELEMENTWISE,
+)
+def _prelu_kernel_backward(grad_output: Array, self: Array, weight: Array) -> tuple[Array, Array]:
+    """Compute the gradients of input and weight, the latter element by element."""
+    zero = zero_of(self.dtype)
+    above = self > zero
+    by_weight = select(above, zero, np.multiply(grad_output, self))
+    return select(above, grad_output, np.multiply(grad_output, weight)), by_weight
+
+
+@derivative(_prelu_kernel_backward, wrt=("grad_output", "self", "weight"))
+def _prelu_kernel_backward_all(
+    grad_output, self, weight, needs, grad_grad_input=None, grad_grad_weight=None
+):
     above = self > 0
-    by_self = where(above, grad, grad * weight) if needs[0] else None
-    by_weight = inside(grad * self, ~above) if needs[1] else None
+    by_grad = by_self = by_weight = None
+    if grad_grad_input is not None:
+        by_grad = where(above, grad_grad_input, grad_grad_input * weight) if needs[0] else None
+        by_weight = inside(grad_grad_input * grad_output, ~above) if needs[2] else None
+    if grad_grad_weight is not None:
+        if needs[0]:
+            moved = inside(grad_grad_weight * self, ~above)
+            by_grad = moved if by_grad is None else by_grad + moved
+        by_self = inside(grad_grad_weight * grad_output, ~above) if needs[1] else None
+    if by_self is None and needs[1]:
+        by_self = zeros_like(self)
+    return by_grad, by_self, by_weight
+
+
+@tangent_of(_prelu_kernel_backward)
+def _prelu_kernel_backward_tangent(grad_output_t, self_t, weight_t, grad_output, self, weight):
+    above = self > 0
+    by_self = by_weight = zeros_like(grad_output)
+    if grad_output_t is not None:
+        by_self = by_self + where(above, grad_output_t, grad_output_t * weight)
+        by_weight = by_weight + inside(grad_output_t * self, ~above)
+    if weight_t is not None:
+        by_self = by_self + inside(grad_output * weight_t, ~above)
+    if self_t is not None:
+        by_weight = by_weight + inside(grad_output * self_t, ~above)
     return by_self, by_weight
 
 

@@ -18,7 +18,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays import special_functions
 from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
-from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
+from taper.arrays.layouts import ELEMENTWISE, PRESERVED, ROW_MAJOR
 from taper.arrays.native import curve
 from taper.arrays.reduction import scalar_type
 from taper.arrays.strides import wrap_dim
@@ -37,7 +37,7 @@ from taper.opdef.dtype_checks import BOOL, INTEGERS, NOT_FLOATING, WIDE, not_imp
 from taper.opdef.operands import scalar_array
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.trigonometry import tanh
-from taper.ops.elementwise.unary import exp, inside, sigmoid
+from taper.ops.elementwise.unary import exp, sigmoid
 from taper.ops.shape.join import cat
 from taper.tensor import Tensor
 
@@ -109,8 +109,8 @@ def elu_backward_grad_output(grad, alpha, scale, input_scale, is_result, self_or
 def elu_backward_self(grad, grad_output, alpha, scale, input_scale, is_result, self_or_result):
     change = grad * grad_output * input_scale
     if not is_result:
-        change = change * exp(self_or_result * input_scale) * (alpha * scale * input_scale)
-    return inside(change, self_or_result < 0)
+        change = elu_backward(change, alpha, scale, input_scale, False, self_or_result)
+    return change * (self_or_result < 0)
 
 
 @derivative(elu, wrt="self")
@@ -529,7 +529,7 @@ def softplus_backward_grad_output(grad, self, beta, threshold):
 def softplus_backward_self(grad, grad_output, self, beta, threshold):
     scaled = self * beta
     share = sigmoid(scaled)
-    return inside(grad * grad_output * share * (1 - share) * beta, scaled < threshold)
+    return grad * grad_output * share * (1 - share) * beta * (scaled < threshold)
 
 
 @derivative(softplus, wrt="self")
@@ -557,7 +557,14 @@ def log_sigmoid_forward(self: Array) -> Any:
     return np.asarray(result), buffer
 
 
-@op(node="LogSigmoidBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
+@op(
+    node="LogSigmoidBackwardBackward0",
+    upcast=True,
+    tangent=POINTWISE,
+    public=False,
+    method=False,
+    layout=PRESERVED,
+)
 def log_sigmoid_backward(grad_output: Array, self: Array, buffer: Array) -> Array:
     """Compute the gradient of logsigmoid: that of the sigmoid of -x."""
     share = np.divide(buffer, np.add(buffer, ONE))

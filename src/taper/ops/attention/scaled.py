@@ -262,6 +262,11 @@ def safe_softmax_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
     return softmax_backward(self_t, result, dim)
 
 
+def triangle(rows: int, columns: int) -> Tensor:
+    """Return what a causal mask lets through, as a boolean tensor."""
+    return wrap(np.tri(rows, columns, dtype=bool))
+
+
 def _by_operators(
     query: Tensor,
     key: Tensor,
@@ -284,7 +289,7 @@ def _by_operators(
                 "is_causal=True"
             )
         rows, columns = query.shape[-2], key.shape[-2]
-        mask = _additive(wrap(np.tri(rows, columns, dtype=bool)), query)
+        mask = _additive(triangle(rows, columns), query)
     factor = scale_of(query.shape[-1], scale)
     root = math.sqrt(abs(factor))
     if grouped:

@@ -66,11 +66,13 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
 
 def write(target: ndarray, values: ndarray) -> None:
     """Put values of any dtype into an array."""
-    if values.dtype.kind == "c" and target.dtype.kind not in "cb":
-        discard_imaginary(target)
+    lossy = values.dtype.kind == "c" and target.dtype.kind not in "cb"
+    if lossy:
         values = values.real
     if values.size < _MANY or native is None or native.copy_across(target, values) is None:
         np.copyto(target, values, casting="unsafe")
+    if lossy:  # not before the shapes are known to fit
+        discard_imaginary(target)
 
 
 def discard_imaginary(values: ndarray) -> None:

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.layouts import ELEMENTWISE, settled
 from taper.arrays.reduction import ABSENT
 from taper.opdef import (
     FLOAT,
@@ -285,12 +285,16 @@ def mul(self: Array, other: Operand) -> Array:
     return np.multiply(self, other)
 
 
-@derivative(mul, wrt="self", real=np.multiply)
+# In a backward pass too the layout of a product is PyTorch's: 28 ns more than NumPy's functions.
+_multiply, _divide = settled(np.multiply, ELEMENTWISE), settled(np.divide, ELEMENTWISE)
+
+
+@derivative(mul, wrt="self", real=_multiply)
 def mul_self(grad, other):
     return grad * conj(other)
 
 
-@derivative(mul, wrt="other", real=np.multiply)
+@derivative(mul, wrt="other", real=_multiply)
 def mul_other(grad, self):
     return grad * conj(self)
 
@@ -315,7 +319,7 @@ def div_true(self: Array, other: Operand) -> Array:
     return np.divide(self, other)
 
 
-@derivative(div_true, wrt="self")
+@derivative(div_true, wrt="self", real=_divide)
 def div_true_self(grad, other):
     return grad / conj(other)
 

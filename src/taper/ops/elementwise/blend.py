@@ -404,7 +404,7 @@ def copysign_tensor_other(grad):
 
 def _sign_change(before: Any, after: Any) -> Any:
     """Return 1 or -1; 0 at zero, where the derivative does not exist."""
-    return inside(after / (before + (before == 0)), before != 0)
+    return inside(after / before, before != 0)
 
 
 @op(

@@ -14,6 +14,8 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.native import curve
+from taper.autograd.state import local
+from taper.autograd.views import check_inplace
 from taper.dtypes import C_NAMES
 from taper.opdef import (
     POINTWISE,
@@ -28,7 +30,7 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import COMPLEX, WIDE, all_of, not_implemented, refuse, refuse_overflow
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.ops.elementwise.blend import where
-from taper.ops.elementwise.unary import inside
+from taper.ops.elementwise.unary import inside, outside
 from taper.tensor import Tensor
 
 _CLAMP = (
@@ -144,12 +146,12 @@ def fmax(self: Array, other: Array) -> Array:
 
 @derivative(fmax, wrt="self")
 def fmax_self(grad, self, other):
-    return inside(grad, (self >= other) | (other != other))
+    return outside(grad, ~((self >= other) | (other != other)))
 
 
 @derivative(fmax, wrt="other")
 def fmax_other(grad, self, other):
-    return inside(grad, ~((self >= other) | (other != other)))
+    return outside(grad, (self >= other) | (other != other))
 
 
 @op(
@@ -171,12 +173,12 @@ def fmin(self: Array, other: Array) -> Array:
 
 @derivative(fmin, wrt="self")
 def fmin_self(grad, self, other):
-    return inside(grad, (self <= other) | (other != other))
+    return outside(grad, ~((self <= other) | (other != other)))
 
 
 @derivative(fmin, wrt="other")
 def fmin_other(grad, self, other):
-    return inside(grad, ~((self <= other) | (other != other)))
+    return outside(grad, (self <= other) | (other != other))
 
 
 # --- clamp -----------------------------------------------------------------------------------
@@ -304,6 +306,8 @@ def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]
         # Beside a number, PyTorch takes a 0-d tensor as a number.
         numbers = [each.item() if isinstance(each, Tensor) else each for each in numbers]
     if input.dtype.is_floating_point and any(each.__class__ is complex for each in numbers):
+        if label == "clamp_":
+            check_inplace(input, False, local.state)
         raise RuntimeError("value cannot be converted to type double without overflow")
     return False, numbers[0], numbers[1]
 

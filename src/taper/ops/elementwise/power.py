@@ -32,7 +32,7 @@ from taper.opdef.operands import NUMBERS, invalid_combination, python_number, sc
 from taper.opdef.writes import warn_of_resize
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar
-from taper.ops.elementwise.unary import exp2, inside, log, zeros_like
+from taper.ops.elementwise.unary import exp2, inside, log, outside, zeros_like
 from taper.tensor import Tensor, array_of, is_complex
 
 _OVERLOADS = (
@@ -163,8 +163,8 @@ def pow_tensor_self(grad, self, exponent):
 
 @derivative(pow_tensor, wrt="exponent")
 def pow_tensor_exponent(grad, self, exponent, result):
-    slope = grad * conj(result * log(_base_like(self, result)))
-    return inside(slope, ~((self == 0) & _not_negative(exponent)))
+    slope = conj(result * log(_base_like(self, result)))
+    return grad * inside(slope, ~((self == 0) & _not_negative(exponent)))
 
 
 def _base_like(base: Any, result: Any) -> Any:
@@ -205,8 +205,7 @@ def pow_base(self: Any, exponent: Array) -> Array:
 @derivative(pow_base, wrt="exponent")
 def pow_base_exponent(grad, self, exponent, result):
     if self == 0:
-        slope = grad * conj(result * -math.inf)
-        return inside(slope, ~_not_negative(exponent))
+        return grad * inside(conj(result * -math.inf), ~_not_negative(exponent))
     base = math.log(self) if self.__class__ is not complex and self > 0 else np.log(complex(self))
     if base.__class__ is not float and not is_complex(result):
         return grad * (result * math.nan)
@@ -464,7 +463,7 @@ def xlogy_tensor(self: Array, other: Array) -> Array:
 
 @derivative(xlogy_tensor, wrt="self")
 def xlogy_tensor_self(grad, self, other):
-    return inside(xlogy(grad, other), ~((self == 0) & (other <= 0)))
+    return outside(xlogy(grad, other), (self == 0) & (other <= 0))
 
 
 @derivative(xlogy_tensor, wrt="other")

@@ -25,7 +25,7 @@ from taper.opdef import (
     op,
 )
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, all_of, not_implemented, refuse
-from taper.ops.elementwise.unary import inside, zeros_like
+from taper.ops.elementwise.unary import zeros_like
 from taper.tensor import Tensor
 
 
@@ -250,5 +250,5 @@ def _repaired(values: Any, nan: float | None, posinf: float | None, neginf: floa
 @derivative(nan_to_num, wrt="self")
 def nan_to_num_self(grad, self):
     if isinstance(self, Tensor):
-        return inside(grad, self.isfinite())
-    return inside(grad, np.isfinite(self))
+        return grad * self.isfinite()
+    return grad * np.isfinite(self)

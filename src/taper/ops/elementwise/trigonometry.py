@@ -315,7 +315,7 @@ def atan2(self: Array, other: Array) -> Array:
 @derivative(atan2, wrt=("self", "other"))
 def atan2_all(grad, self, other, needs):
     square = self * self + other * other
-    inverse = inside(reciprocal(square + (square == 0)), square != 0)
+    inverse = inside(reciprocal(square), square != 0)
     for_self = grad * other * inverse if needs[0] else None
     return for_self, (grad * -self * inverse if needs[1] else None)
 
@@ -413,5 +413,5 @@ def sinc(self: Array) -> Array:
 def sinc_self(grad, self):
     angle = self * math.pi
     square = self * angle
-    slope = grad * conj((angle * cos(angle) - sin(angle)) / (square + (square == 0)))
+    slope = grad * conj((angle * cos(angle) - sin(angle)) / square)
     return inside(slope, square != 0)

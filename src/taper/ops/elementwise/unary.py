@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import ONE, logistic, masked
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.elements import ONE, lasting_zeros, logistic, masked
+from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.native import curve
 from taper.arrays.special_functions import complex_log1p
+from taper.arrays.strides import in_rows
 from taper.autograd.state import local
 from taper.autograd.views import check_inplace
 from taper.opdef import (
@@ -85,7 +86,7 @@ def neg(self: Array) -> Array:
     return np.negative(self)
 
 
-@derivative(neg, wrt="self")
+@derivative(neg, wrt="self", real=settled(np.negative, ELEMENTWISE))
 def neg_self(grad):
     return -grad
 
@@ -126,8 +127,14 @@ def abs(self: Array) -> Array:
     return np.abs(self)
 
 
+_multiply = settled(np.multiply, ELEMENTWISE)
+
+
 @derivative(abs, wrt="self")
 def abs_self(grad, self):
+    if grad.__class__ is ndarray and self.dtype.kind == "c":
+        # Converted first, a gradient that is repeated has a layout of its own.
+        return _multiply(grad.astype(self.dtype), sgn(self))
     return grad * sgn(self)
 
 
@@ -232,8 +239,10 @@ def _turning(change: Any, value: Any, result: Any) -> Any:
     """Keep of a change what leaves the absolute value as it is: nothing for real numbers."""
     array = array_of(value)
     if array.dtype.kind != "c":
-        zeros = np.zeros(array.shape, array.dtype)  # in rows, whatever the layout of the change is
-        return wrap(zeros) if isinstance(change, Tensor) else zeros
+        # In rows, whatever the layout of the change is.
+        if isinstance(change, Tensor):
+            return wrap(np.zeros(array.shape, array.dtype))
+        return lasting_zeros(array.shape, array.dtype)
     size = abs(value)
     there = size != 0
     along = (change * conj(result)).real * result
@@ -577,4 +586,12 @@ def inside(values: Any, mask: Any) -> Any:
     """Keep values where a mask holds, else zero; arrays and Tensors."""
     if isinstance(values, Tensor):
         return values.where(mask, 0)
-    return masked(values, mask)
+    found = masked(values, mask)
+    return found if in_rows(mask) else ELEMENTWISE(found, (mask, values))
+
+
+def outside(values: Any, mask: Any) -> Any:
+    """Put zero where a mask holds, as `masked_fill`: row-major; arrays and Tensors."""
+    if isinstance(values, Tensor):
+        return values.masked_fill(mask, 0)
+    return ROW_MAJOR(np.asarray(masked(values, ~mask)), ())

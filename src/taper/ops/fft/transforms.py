@@ -70,7 +70,9 @@ def fft_c2c(self: Array, dim: tuple[int, ...], normalization: int, forward: bool
     inner, order = _inward(self, dim, False)
     norm = (_FORWARD if forward else _INVERSE)[normalization]
     transform: Any = np.fft.fftn if forward else np.fft.ifftn
-    return _outward(transform(inner, axes=_axes(len(dim)), norm=norm), order, self.dtype.char)
+    with np.errstate(invalid="ignore"):
+        found = transform(inner, axes=_axes(len(dim)), norm=norm)
+    return _outward(found, order, self.dtype.char)
 
 
 @derivative(fft_c2c, wrt="self")
@@ -83,7 +85,8 @@ def fft_r2c(self: Array, dim: tuple[int, ...], normalization: int, onesided: boo
     """Transform real numbers; `onesided` leaves out what is the conjugate of the rest."""
     inner, order = _inward(self, dim, True)
     transform: Any = np.fft.rfftn if onesided else np.fft.fftn
-    found = transform(inner, axes=_axes(len(dim)), norm=_FORWARD[normalization])
+    with np.errstate(invalid="ignore"):
+        found = transform(inner, axes=_axes(len(dim)), norm=_FORWARD[normalization])
     return _outward(found, order, "F" if self.dtype.char == "f" else "D")
 
 
@@ -103,10 +106,11 @@ def fft_c2r(self: Array, dim: tuple[int, ...], normalization: int, last_dim_size
     """
     inner, order = _inward(self, dim, True)
     norm = _INVERSE[normalization]
-    if len(dim) > 1:
-        axes = tuple(range(-len(dim), -1))
-        inner = np.fft.ifftn(inner, axes=axes, norm=norm)
-    found = np.fft.irfft(inner, last_dim_size, norm=norm)
+    with np.errstate(invalid="ignore"):
+        if len(dim) > 1:
+            axes = tuple(range(-len(dim), -1))
+            inner = np.fft.ifftn(inner, axes=axes, norm=norm)
+        found = np.fft.irfft(inner, last_dim_size, norm=norm)
     return _outward(found, order, "f" if self.dtype.char == "F" else "d")
 
 

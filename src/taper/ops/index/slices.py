@@ -75,10 +75,20 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
             f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
         )
     if index.size and index.view(f"u{index.itemsize}").max() >= size:  # negative or too large
-        raise IndexError("index out of range in self")
+        raise _not_to_be_selected(self, index, size)
     if not self.ndim:
         return self.copy()
     return self.take(_at_least_1d(index), position)
+
+
+def _not_to_be_selected(array: ndarray, index: ndarray, size: int) -> Exception:
+    """Return PyTorch's error of an index out of range, which is another one for an empty tensor."""
+    if array.size:
+        return IndexError("index out of range in self")
+    if not size:
+        return RuntimeError("index_select(): self indexing axis dim should be positive")
+    wrong = index[(index < 0) | (index >= size)].flat[0]
+    return RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={size}")
 
 
 @derivative(index_select, wrt="self")
@@ -207,6 +217,8 @@ def write_index_copy(target: ndarray, dim: int, index: ndarray, source: ndarray)
     _check_copy_source(target, index, source)
     _check_copy_shapes(target, position, index, source)
     size = target.shape[position] if target.ndim else 1
+    if not target.size:
+        return  # PyTorch looks at no index then
     if index.size and ((index < 0) | (index >= size)).any():
         wrong = index[(index < 0) | (index >= size)].flat[0]
         raise IndexError(
@@ -314,6 +326,8 @@ def write_index_fill(target: ndarray, dim: int, index: ndarray, value: Any) -> N
             )
         number = filler(value, dtypes.FROM_NUMPY[target.dtype])
     size = target.shape[position] if target.ndim else 1
+    if not target.size:
+        return
     if index.size and ((index < -size) | (index >= size)).any():
         wrong = index[(index < -size) | (index >= size)].flat[0]
         raise IndexError(

@@ -41,6 +41,8 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
         return found
     char = left.dtype.char
     if char in _BLAS or char in _INTEGERS:
+        if left.size == 1 or right.size == 1:  # there `dot` calls 0 times infinity zero
+            return np.matmul(left, right)
         return left.dot(right)
     if char in _HALF:
         single = np.float32

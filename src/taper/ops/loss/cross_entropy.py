@@ -8,15 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from taper.arrays.elements import INT64
 from taper.arrays.native import native
 from taper.arrays.reduction import Shape, scalar_type
 from taper.autograd.transforms import whole
 from taper.dtypes import no_kernel
-from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
+from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.activation.softmax import log_softmax_dim
 from taper.ops.elementwise.number import add_scalar, div_scalar, mul_scalar
+from taper.ops.elementwise.unary import zeros_like
 from taper.ops.loss.elementwise import MEAN, NONE, SUM, reduction_number, refuse_gradient
 from taper.ops.reduction.sums import sum_all, sum_dim
 from taper.tensor import Tensor, wrap
@@ -212,9 +214,8 @@ def nll_loss_self(
     reduction: int,
     ignore_index: int,
 ) -> Any:
-    return nll_loss_backward(
-        grad_output, target, weight, total_weight, tuple(self.shape), reduction, ignore_index
-    )
+    backward = nll_loss_backward if self.ndim <= 2 else nll_loss2d_backward
+    return backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
 
 
 @tangent_of(nll_loss_forward)
@@ -226,27 +227,24 @@ def nll_loss_tangent(
     return forward(self_t, target, weight, reduction, ignore_index)[0], None
 
 
-@op(tangent=LINEAR, public=False, method=False)
-def nll_loss_backward(
-    self: Array,
-    target: Array,
-    weight: Array | None,
-    total_weight: Array,
-    shape: Shape,
+def _nll_backward(
+    grad_output: ndarray,
+    self: ndarray,
+    target: ndarray,
+    weight: ndarray | None,
     reduction: int,
     ignore_index: int,
-) -> Array:
-    """Compute the gradient of nll_loss: minus `self` at the log-probabilities that are picked."""
+    total_weight: ndarray,
+) -> Any:
+    """Put minus `grad_output` at the log-probabilities that are picked."""
+    shape = self.shape
     if weight is None and reduction and len(shape) == 2 and total_weight.item() == shape[0]:
-        return _put_rows(shape, target, -self / (shape[0] if reduction == MEAN else 1))
-    result = np.zeros(shape, self.dtype)
+        return _put_rows(shape, target, -grad_output / (shape[0] if reduction == MEAN else 1))
+    result = np.zeros(shape, grad_output.dtype)
     picked = Picked(shape, target, weight, ignore_index)
     if not result.size:
         return result
-    if reduction == MEAN:
-        grad: Any = -self / total_weight
-    else:
-        grad = -self
+    grad = -grad_output / total_weight if reduction == MEAN else -grad_output
     if picked.weights is not None:
         grad = grad * picked.weights
     if picked.keep is not None:
@@ -255,12 +253,59 @@ def nll_loss_backward(
     return result
 
 
-@derivative(nll_loss_backward, wrt="self")
-def nll_loss_backward_self(
-    grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+@op(node="NllLossBackwardBackward0", public=False, method=False)
+def nll_loss_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    """Compute the gradient of nll_loss."""
+    return _nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@op(node="NllLoss2DBackwardBackward0", public=False, method=False)
+def nll_loss2d_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    """Compute the gradient of nll_loss2d."""
+    return _nll_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+
+
+@derivative(nll_loss_backward, wrt=("grad_output", "self"))
+@derivative(nll_loss2d_backward, wrt=("grad_output", "self"))
+def nll_loss_backward_all(
+    grad: Any, target: Any, weight: Any, reduction: int, ignore_index: int, needs: Any
 ) -> Any:
     forward = nll_loss_forward if grad.ndim <= 2 else nll_loss2d_forward
-    return forward(grad, target, weight, reduction, ignore_index)[0]
+    by_grad = forward(grad, target, weight, reduction, ignore_index)[0] if needs[0] else None
+    return by_grad, zeros_like(grad) if needs[1] else None
+
+
+@tangent_of(nll_loss_backward)
+@tangent_of(nll_loss2d_backward)
+def nll_loss_backward_tangent(
+    grad_output_t: Any,
+    self: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Any,
+) -> Any:
+    if grad_output_t is None:
+        return zeros_like(self)
+    backward = nll_loss_backward if self.ndim <= 2 else nll_loss2d_backward
+    return backward(grad_output_t, self, target, weight, reduction, ignore_index, total_weight)
 
 
 # --- nll_loss: the function ------------------------------------------------------------------

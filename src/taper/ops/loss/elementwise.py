@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.layouts import ELEMENTWISE, FIRST
+from taper.arrays.layouts import ELEMENTWISE, FIRST, ROW_MAJOR
 from taper.arrays.reduction import Shape, scalar_type
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
@@ -37,6 +37,7 @@ _NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 _BY_ELEMENTS: Any = {"upcast": True, "public": False, "method": False, "layout": ELEMENTWISE}
 _LIKE_INPUT: Any = {**_BY_ELEMENTS, "layout": FIRST}
+_SLOPE: Any = {**_BY_ELEMENTS, "layout": ROW_MAJOR}
 
 # --- reductions ------------------------------------------------------------------------------
 
@@ -103,7 +104,7 @@ def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
     if slope.__class__ is ndarray and grad.__class__ is ndarray and not grad.ndim:
         slope *= grad.item() * factor
         return slope
-    return slope * (grad * factor)
+    return slope * (grad if factor == 1.0 else grad * factor)
 
 
 def warn_about_size(input: Tensor, target: Tensor) -> None:
@@ -166,12 +167,61 @@ def mse_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
 
 @derivative(mse_loss_reduced, wrt="self")
 def mse_loss_self(grad: Any, self: Any, target: Any, reduction: int) -> Any:
-    return weighted(self - target, grad, 2.0, reduction)
+    return mse_loss_backward(grad, self, target, reduction)
 
 
 @derivative(mse_loss_reduced, wrt="target")
 def mse_loss_target(grad: Any, self: Any, target: Any, reduction: int) -> Any:
-    return weighted(target - self, grad, 2.0, reduction)
+    return mse_loss_backward(grad, target, self, reduction)
+
+
+@op(node="MseLossBackwardBackward0", **_SLOPE)
+def mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
+    """Compute the gradient of mse_loss by its first argument."""
+    return weighted(np.asarray(self - target), grad_output, 2.0, reduction)
+
+
+@derivative(mse_loss_backward, wrt=("grad_output", "self", "target"))
+def mse_loss_backward_all(grad, grad_output, self, target, reduction, needs):
+    slope = (self - target) * 2.0 if needs[0] else None
+    return _of_slope(grad, grad_output, slope, 2.0, reduction, needs)
+
+
+@tangent_of(mse_loss_backward)
+def mse_loss_backward_tangent(
+    grad_output_t, self_t, target_t, grad_output, self, target, reduction
+):
+    slope = (self - target) * 2.0
+    return _slope_moved(grad_output_t, self_t, target_t, grad_output, slope, 2.0, reduction)
+
+
+def _of_slope(
+    grad: Any, grad_output: Any, slope: Any, curvature: Any, reduction: int, needs: Any
+) -> tuple[Any, Any, Any]:
+    """Differentiate the gradient of a loss, slope times `grad_output`, by its three arguments."""
+    by_grad = reduced(grad * slope, reduction) if needs[0] else None
+    curved = None
+    if needs[1] or needs[-1]:
+        curved = weighted(grad * curvature, grad_output, 1.0, reduction)
+    return by_grad, curved if needs[1] else None, -curved if needs[-1] else None  # type: ignore[operator]
+
+
+def _slope_moved(
+    grad_output_t: Any,
+    self_t: Any,
+    target_t: Any,
+    grad_output: Any,
+    slope: Any,
+    curvature: Any,
+    reduction: int,
+) -> Any:
+    """Compute the tangent of the gradient of a loss, some of whose arguments have none."""
+    moved = slope * 0.0 if grad_output_t is None else weighted(slope, grad_output_t, 1.0, reduction)
+    if self_t is not None:
+        moved = moved + weighted(self_t * curvature, grad_output, 1.0, reduction)
+    if target_t is not None:
+        moved = moved - weighted(target_t * curvature, grad_output, 1.0, reduction)
+    return moved
 
 
 def elementwise_tangent(
@@ -303,12 +353,39 @@ def _smooth_l1_slope(difference: Any, beta: float) -> Any:
 
 @derivative(smooth_l1_loss_reduced, wrt="self")
 def smooth_l1_loss_self(grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
-    return weighted(_smooth_l1_slope(self - target, beta), grad, 1.0, reduction)
+    return smooth_l1_loss_backward(grad, self, target, reduction, beta)
 
 
 @derivative(smooth_l1_loss_reduced, wrt="target")
 def smooth_l1_loss_target(grad: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
-    return weighted(_smooth_l1_slope(target - self, beta), grad, 1.0, reduction)
+    return smooth_l1_loss_backward(grad, target, self, reduction, beta)
+
+
+@op(node="SmoothL1LossBackwardBackward0", **_SLOPE)
+def smooth_l1_loss_backward(
+    grad_output: Array, self: Array, target: Array, reduction: int, beta: float
+) -> Array:
+    """Compute the gradient of smooth_l1_loss by its first argument."""
+    slope = np.asarray(_smooth_l1_slope(self - target, beta))
+    return weighted(slope, grad_output, 1.0, reduction)
+
+
+@derivative(smooth_l1_loss_backward, wrt=("grad_output", "self", "target"))
+def smooth_l1_loss_backward_all(grad, grad_output, self, target, reduction, beta, needs):
+    difference = self - target
+    curvature = (abs(difference) < beta) * (1.0 / beta)
+    slope = _smooth_l1_slope(difference, beta)
+    return _of_slope(grad, grad_output, slope, curvature, reduction, needs)
+
+
+@tangent_of(smooth_l1_loss_backward)
+def smooth_l1_loss_backward_tangent(
+    grad_output_t, self_t, target_t, grad_output, self, target, reduction, beta
+):
+    difference = self - target
+    curvature = (abs(difference) < beta) * (1.0 / beta)
+    slope = _smooth_l1_slope(difference, beta)
+    return _slope_moved(grad_output_t, self_t, target_t, grad_output, slope, curvature, reduction)
 
 
 @tangent_of(smooth_l1_loss_reduced)
@@ -389,13 +466,38 @@ def _refuse_other_dtype(own: Any, other: Any) -> None:
 @derivative(huber_loss_reduced, wrt="self")
 def huber_loss_self(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
     _refuse_other_dtype(self, target)
-    return weighted(clipped(self - target, -delta, delta), grad, 1.0, reduction)
+    return huber_loss_backward(grad, self, target, reduction, delta)
 
 
 @derivative(huber_loss_reduced, wrt="target")
 def huber_loss_target(grad: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
     _refuse_other_dtype(target, self)
-    return weighted(clipped(target - self, -delta, delta), grad, 1.0, reduction)
+    return huber_loss_backward(grad, target, self, reduction, delta)
+
+
+@op(node="HuberLossBackwardBackward0", **_SLOPE)
+def huber_loss_backward(
+    grad_output: Array, self: Array, target: Array, reduction: int, delta: float
+) -> Array:
+    """Compute the gradient of huber_loss by its first argument."""
+    slope = np.asarray(clipped(self - target, -delta, delta))
+    return weighted(slope, grad_output, 1.0, reduction)
+
+
+@derivative(huber_loss_backward, wrt=("grad_output", "self", "target"))
+def huber_loss_backward_all(grad, grad_output, self, target, reduction, delta, needs):
+    difference = self - target
+    slope = clipped(difference, -delta, delta)
+    return _of_slope(grad, grad_output, slope, abs(difference) < delta, reduction, needs)
+
+
+@tangent_of(huber_loss_backward)
+def huber_loss_backward_tangent(
+    grad_output_t, self_t, target_t, grad_output, self, target, reduction, delta
+):
+    difference = self - target
+    slope, curvature = clipped(difference, -delta, delta), abs(difference) < delta
+    return _slope_moved(grad_output_t, self_t, target_t, grad_output, slope, curvature, reduction)
 
 
 @tangent_of(huber_loss_reduced)
@@ -480,7 +582,32 @@ def _soft_margin_slope(self: Any, target: Any) -> Any:
 
 @derivative(soft_margin_loss_reduced, wrt="self")
 def soft_margin_loss_self(grad: Any, self: Any, target: Any, reduction: int) -> Any:
-    return weighted(_soft_margin_slope(self, target), grad, 1.0, reduction)
+    return soft_margin_loss_backward(grad, self, target, reduction)
+
+
+@op(node="SoftMarginLossBackwardBackward0", **_BY_ELEMENTS)
+def soft_margin_loss_backward(
+    grad_output: Array, self: Array, target: Array, reduction: int
+) -> Array:
+    """Compute the gradient of soft_margin_loss."""
+    return weighted(np.asarray(_soft_margin_slope(self, target)), grad_output, 1.0, reduction)
+
+
+@derivative(soft_margin_loss_backward, wrt=("grad_output", "self"))
+def soft_margin_loss_backward_all(grad, grad_output, self, target, reduction, needs):
+    slope, curvature = _soft_margin_slope(self, target), _soft_margin_curvature(self, target)
+    return _of_slope(grad, grad_output, slope, curvature, reduction, (*needs, False))[:2]
+
+
+@tangent_of(soft_margin_loss_backward)
+def soft_margin_loss_backward_tangent(grad_output_t, self_t, grad_output, self, target, reduction):
+    slope, curvature = _soft_margin_slope(self, target), _soft_margin_curvature(self, target)
+    return _slope_moved(grad_output_t, self_t, None, grad_output, slope, curvature, reduction)
+
+
+def _soft_margin_curvature(self: Any, target: Any) -> Any:
+    share = sigmoid(-target * self)
+    return target * target * share * (1.0 - share)
 
 
 @tangent_of(soft_margin_loss_reduced)

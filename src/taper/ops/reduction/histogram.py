@@ -236,6 +236,9 @@ def histc(self: Array, bins: int = 100, min: float = 0, max: float = 0) -> Array
     if low == high and flat.size:
         low, high = float(np.minimum.reduce(flat)), float(np.maximum.reduce(flat))
     if not (np.isfinite(low) and np.isfinite(high)):
+        if low == high:  # PyTorch has widened the range by then
+            largest = float(np.finfo(self.dtype).max) if self.dtype.kind == "f" else high
+            low, high = (low, -largest) if low < 0 else (largest, high)
         raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError("torch.histc: max must be larger than min")

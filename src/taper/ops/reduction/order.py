@@ -469,6 +469,8 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
     if self.dtype.kind == "c" and self.size:
         raise no_kernel("mode_cpu", self.dtype)
     order = order_along(self, axis, False)
+    if self.dtype.kind in "fV" and self.shape[axis] <= _SHORT and (self != self).any():
+        order = np.apply_along_axis(_insertion_order, axis, self)
     values = taken(self, order, axis)
     # The length of the run of equal elements that ends at each place.
     shape = (-1,) + (1,) * (self.ndim - axis - 1)
@@ -479,6 +481,20 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
     length = places - np.maximum.accumulate(np.where(fresh, places, 0), axis)
     best = np.expand_dims(length.argmax(axis), axis)
     return _picked(self, axis, taken(order, best, axis), keepdim)
+
+
+_SHORT = 16  # the length up to which PyTorch sorts by insertion
+
+
+def _insertion_order(row: np.ndarray) -> list[int]:
+    """Order a row as an insertion sort by `<` does, which leaves NaN where they stand."""
+    order = [0]
+    for place in range(1, len(row)):
+        at = 0 if row[place] < row[order[0]] else place
+        while at and row[place] < row[order[at - 1]]:
+            at -= 1
+        order.insert(at, place)
+    return order
 
 
 @derivative(kthvalue, wrt="self")

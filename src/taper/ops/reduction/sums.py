@@ -309,13 +309,9 @@ def mean_all(self: Array, dtype: Any = None) -> Array:
 @derivative(mean_all, wrt="self")
 def mean_all_self(grad: Any, self_shape: Shape, self_numel: int) -> Any:
     if grad.__class__ is ndarray and self_numel:
-        return ndarray(
-            self_shape,
-            grad.dtype,
-            grad.dtype.type(grad.item() / self_numel),
-            0,
-            (0,) * len(self_shape),
-        )
+        result = np.empty(self_shape, grad.dtype)  # not one element repeated: users write to it
+        result.fill(grad.item() / self_numel)
+        return result
     return div_scalar(expand_to(grad, self_shape), self_numel)
 
 
@@ -328,9 +324,11 @@ def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -
 @derivative(mean_dim, wrt="self")
 def mean_dim_self(grad: Any, self_shape: Shape, self_numel: int, dim: Dims, keepdim: bool) -> Any:
     count = count_of(self_shape, dim)
-    if isinstance(grad, Tensor):
+    if grad.__class__ is not ndarray or not grad.flags.c_contiguous:
         return div_scalar(spread(grad, self_shape, dim, keepdim), count)
-    return spread(grad / count, self_shape, dim, keepdim)  # fewer quotients
+    result = np.empty(self_shape, grad.dtype)
+    result[...] = spread(grad / count, self_shape, dim, keepdim)  # fewer quotients
+    return result
 
 
 @composite()

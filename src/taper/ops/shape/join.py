@@ -14,6 +14,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.reduction import sum_array
 from taper.arrays.strides import Shape, wrap_dim
+from taper.autograd.meta import INFERENCE_COUNTER
 from taper.device import contiguous_format
 from taper.dtypes import no_kernel
 from taper.opdef import LINEAR, MULTILINEAR, Array, Arrays, composite, derivative, op
@@ -108,7 +109,19 @@ def repeat(input: Any, *times: Any, repeats: Any = None) -> Any:
         if repeats is None:
             raise missing("repeat", "repeats")
         times = (repeats,)
-    return repeat_dims(input, sizes("repeat", "repeats", times))
+    return _as_view(input, repeat_dims(input, sizes("repeat", "repeats", times)))
+
+
+def _as_view(input: Any, result: Any) -> Any:
+    """Show copies of an inference tensor as a view of them, which PyTorch's are."""
+    if (
+        input.__class__ is ndarray
+        or input._counter is not INFERENCE_COUNTER
+        or result._counter is INFERENCE_COUNTER
+        or not result._array.size
+    ):
+        return result
+    return view_as_shape(result, result._array.shape)
 
 
 @composite()
@@ -124,7 +137,7 @@ def tile(input: Any, *times: Any, dims: Any = None) -> Any:
             raise missing("tile", "dims")
         times = (dims,)
     wanted = sizes("tile", "dims", times)
-    return repeat_dims(input, (1,) * (input._array.ndim - len(wanted)) + wanted)
+    return _as_view(input, repeat_dims(input, (1,) * (input._array.ndim - len(wanted)) + wanted))
 
 
 @composite(arrays=True)

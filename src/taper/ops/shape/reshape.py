@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.strides import (
     Shape,
+    in_rows,
     integers,
     row_major,
     strided,
@@ -56,7 +57,7 @@ def missing(function: str, argument: str) -> TypeError:
 @op(name="view", view=True, tangent=LINEAR, public=False, method=False)
 def view_as_shape(self: Array, size: Shape) -> Array:
     """View the same elements in another shape."""
-    if self.flags.c_contiguous:
+    if self.flags.c_contiguous and (1 not in self.shape or in_rows(self)):
         try:
             result = self.reshape(size)
         except ValueError:
@@ -235,6 +236,9 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     return view_as_shape(input, other._array.shape)
 
 
+_OTHER_ARRAYS = (np.generic, ndarray)  # beside ndarray itself
+
+
 @composite()
 def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
     """Give a tensor another shape; the elements keep their row-major order.
@@ -266,8 +270,8 @@ def reshape(input: Any, *dims: Any, shape: Any = None) -> Any:
             break
     if type(input) is ndarray:
         return input.reshape(size)
-    if isinstance(input, np.generic):
-        return np.reshape(input, size)
+    if isinstance(input, _OTHER_ARRAYS):
+        return input.reshape(size)
     array = memory_of(input)
     if not array.flags.c_contiguous:
         size = wanted_shape(size, array.size)

@@ -157,7 +157,7 @@ def i1(self: Array) -> Array:
 @derivative(i1, wrt="self")
 def i1_self(grad, self, result):
     # Close to zero the quotient of two small numbers is replaced by its limit.
-    near = abs(self) <= 1e-7
+    near = ~(abs(self) > 1e-7)
     quotient = result * reciprocal(where(near, 1.0, self))
     return grad * where(near, 0.5, i0(self) - quotient)
 

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["Edge", "Graph", "Vertex", "is_tensor"]
+__all__ = ["Drawing", "Link", "Vertex", "is_tensor"]
 
 TensorKind = Literal["saved", "base", "output", "leaf"]
 VertexKind = Literal["function", "saved", "base", "output", "leaf"]
-EdgeKind = Literal["flow", "saved", "view"]
+LinkKind = Literal["flow", "saved", "view"]
 
 # A tensor with several roles is drawn in the one that says most about it.
 _PRECEDENCE: dict[str, int] = {"saved": 0, "base": 1, "output": 2, "leaf": 3}
@@ -33,7 +33,7 @@ class Vertex:
     are what a function keeps, as (name, value), if the graph was asked for them.
 
     >>> import taper
-    >>> graph = taper.viz.Graph(taper.ones(2, requires_grad=True) * 3)
+    >>> graph = taper.viz.drawing.Drawing(taper.ones(2, requires_grad=True) * 3)
     >>> [(vertex.kind, vertex.name) for vertex in graph.vertices]
     [('output', ''), ('function', 'MulBackward0'), ('function', 'AccumulateGrad'), ('leaf', '')]
     """
@@ -47,7 +47,7 @@ class Vertex:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Link:
     """A line from vertex `tail` to vertex `head`, in the direction of the forward computation.
 
     'flow': values go from tail to head; 'saved': one end is a tensor that the other end, a
@@ -55,14 +55,14 @@ class Edge:
     'view': head is a view of tail.
 
     >>> import taper
-    >>> graph = taper.viz.Graph(taper.ones(2, requires_grad=True) * 3)
+    >>> graph = taper.viz.drawing.Drawing(taper.ones(2, requires_grad=True) * 3)
     >>> graph.edges[0]
-    Edge(tail=1, head=0, kind='flow')
+    Link(tail=1, head=0, kind='flow')
     """
 
     tail: int
     head: int
-    kind: EdgeKind
+    kind: LinkKind
 
 
 def is_tensor(value: object) -> bool:
@@ -70,7 +70,7 @@ def is_tensor(value: object) -> bool:
     return hasattr(value, "grad_fn") and hasattr(value, "shape")
 
 
-class Graph:
+class Drawing:
     """What `outputs` were computed from, as far as a gradient would flow.
 
     Reading saved values of a graph that a backward pass has freed raises the usual error.
@@ -83,9 +83,9 @@ class Graph:
         attributes: fill `Vertex.attributes`.
 
     >>> import taper
-    >>> from taper.viz import Graph
+    >>> from taper.viz.drawing import Drawing
     >>> x = taper.ones(3, requires_grad=True)
-    >>> graph = Graph((x * x).sum(), names={"x": x})
+    >>> graph = Drawing((x * x).sum(), names={"x": x})
     >>> [vertex.name for vertex in graph.vertices if vertex.kind == "function"]
     ['SumBackward0', 'MulBackward0', 'AccumulateGrad']
     >>> [vertex.name for vertex in graph.vertices if vertex.kind == "leaf"]
@@ -101,7 +101,7 @@ class Graph:
         attributes: bool = False,
     ) -> None:
         self.vertices: list[Vertex] = []
-        self.edges: list[Edge] = []
+        self.edges: list[Link] = []
         self._saved = saved
         self._attributes = attributes
         self._indices: dict[int, int] = {}
@@ -132,8 +132,8 @@ class Graph:
             self._connect(self._function(tensor.grad_fn), index, "flow")
         return index
 
-    def _connect(self, tail: int, head: int, kind: EdgeKind) -> None:
-        self.edges.append(Edge(tail, head, kind))
+    def _connect(self, tail: int, head: int, kind: LinkKind) -> None:
+        self.edges.append(Link(tail, head, kind))
 
     def _tensor(self, tensor: Any, kind: TensorKind, name: str | None = None) -> int:
         if name is None:

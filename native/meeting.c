@@ -1,0 +1,311 @@
+/* Processes that wait for each other in shared memory, and combine arrays there.
+ *
+ * `distributed/backends/arena.py` says what lies where, and why nobody reads what is written over.  A
+ * word counts the phases that its owner has finished; the number after it counts who sleeps until it
+ * changes.  Everything here runs without the GIL and returns after a given time, so that Python can
+ * look whether the others are still there, and call again.
+ */
+
+#include "native.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef __linux__
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+typedef struct {
+    uint32_t phase, sleepers;
+} Word;
+
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void pause_a_little(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int has_reached(const Word *word, uint32_t phase) {
+    /* The numbers wrap around. */
+    return (int32_t)(__atomic_load_n(&word->phase, __ATOMIC_ACQUIRE) - phase) >= 0;
+}
+
+static void post(Word *word, uint32_t phase) {
+    __atomic_store_n(&word->phase, phase, __ATOMIC_SEQ_CST);
+#ifdef __linux__
+    if (__atomic_load_n(&word->sleepers, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &word->phase, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+#endif
+}
+
+/* Sleep until a word changes, or until a time. */
+static void doze(Word *word, uint32_t phase, int64_t until) {
+    const int64_t left = until - nanoseconds();
+    if (left <= 0) return;
+#ifdef __linux__
+    __atomic_fetch_add(&word->sleepers, 1, __ATOMIC_SEQ_CST);
+    const uint32_t seen = __atomic_load_n(&word->phase, __ATOMIC_SEQ_CST);
+    if ((int32_t)(seen - phase) < 0) {
+        const struct timespec most = {left / 1000000000, left % 1000000000};
+        syscall(SYS_futex, &word->phase, FUTEX_WAIT, seen, &most, NULL, 0);
+    }
+    __atomic_fetch_sub(&word->sleepers, 1, __ATOMIC_SEQ_CST);
+#else
+    const struct timespec nap = {0, left < 50000 ? left : 50000};
+    nanosleep(&nap, NULL);
+#endif
+}
+
+/* How long to look before sleeping: waking up takes about as long. */
+#define LOOK 40000
+
+/* What lies where, as Python says it in an array. */
+typedef struct {
+    int64_t rank, size, line, buffers, buffer_bytes, data, chunk;
+} Layout;
+
+/* Wait for all members; 0 if the time was over before. */
+static int wait_for_all(char *memory, const Layout *layout, uint32_t phase, int64_t until) {
+    int64_t look_until = 0;
+    for (int64_t rank = 0; rank < layout->size; rank++) {
+        Word *word = (Word *)(memory + rank * layout->line);
+        int looks = 0;
+        while (!has_reached(word, phase)) {
+            if (++looks % 64) {
+                pause_a_little();
+                continue;
+            }
+            const int64_t now = nanoseconds();
+            if (!look_until) look_until = now + LOOK;
+            if (now >= until) return 0;
+            if (now >= look_until) doze(word, phase, until);
+        }
+    }
+    return 1;
+}
+
+enum { SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR };
+
+/* `out` may be one of the sources. */
+#define LOOP(type, expression)                                \
+    {                                                         \
+        const type *x = left, *y = right;                     \
+        type *z = out;                                        \
+        _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) { \
+            const type a = x[i], b = y[i];                    \
+            z[i] = (type)(expression);                        \
+        }                                                     \
+        return 1;                                             \
+    }
+/* As NumPy: not a number wins.  Whole numbers wrap around, which only unsigned ones may do in C. */
+#define ARITHMETIC(type, wide)                                     \
+    case SUM:                                                      \
+    case AVG: LOOP(type, (wide)a + (wide)b)                        \
+    case PRODUCT: LOOP(type, (wide)a *(wide)b)                     \
+    case MIN: LOOP(type, a < b || a != a ? a : b)                  \
+    case MAX: LOOP(type, a > b || a != a ? a : b)
+#define BITS(type)                 \
+    case BAND: LOOP(type, a & b)   \
+    case BOR: LOOP(type, a | b)    \
+    case BXOR: LOOP(type, a ^ b)
+#define REALS(npy, type) \
+    case npy: switch (op) { ARITHMETIC(type, type) } return 0;
+#define WHOLES(npy, type, wide) \
+    case npy: switch (op) { ARITHMETIC(type, wide) BITS(type) } return 0;
+
+/* Combine two arrays into one; 0 if there is no loop for it. */
+WIDE static int combine(int type, int op, void *out, const void *left, const void *right, int64_t n) {
+    switch (type) {
+        REALS(NPY_FLOAT, float)
+        REALS(NPY_DOUBLE, double)
+        WHOLES(NPY_INT8, int8_t, uint32_t)
+        WHOLES(NPY_UINT8, uint8_t, uint32_t)
+        WHOLES(NPY_INT32, int32_t, uint32_t)
+        WHOLES(NPY_INT64, int64_t, uint64_t)
+    }
+    return 0;
+}
+
+/* A reduction that goes on where the last call left it. */
+typedef struct {
+    char *memory, *array;
+    Layout layout;
+    int type, op;
+    int64_t count, width, small, until;
+    int64_t *state; /* where in the array; what comes next; which side; the phase */
+} Reduction;
+
+enum { WRITE, FIRST_WAIT, SECOND_WAIT };
+enum { DONE, LATER, DIFFERENT };
+enum { AT, STAGE, SIDE, PHASE };
+
+static char *buffer(const Reduction *work, int64_t rank) {
+    const Layout *layout = &work->layout;
+    return work->memory + layout->buffers + (work->state[SIDE] * layout->size + rank) * layout->buffer_bytes;
+}
+
+static char *slot(const Reduction *work, int64_t rank) { return buffer(work, rank) + work->layout.data; }
+
+static void step_on(Reduction *work) {
+    work->state[PHASE] = (work->state[PHASE] + 1) & 0xffffffff;
+    post((Word *)(work->memory + work->layout.rank * work->layout.line), (uint32_t)work->state[PHASE]);
+}
+
+static int all_agree(const Reduction *work) {
+    for (int64_t rank = 1; rank < work->layout.size; rank++)
+        if (memcmp(buffer(work, rank), buffer(work, 0), 5 * sizeof(int64_t))) return 0;
+    return 1;
+}
+
+/* Combine a part of all members' chunks in the order of ranks, into the slot of this one. */
+static void combine_part(const Reduction *work, const char *chunk, int64_t from, int64_t n) {
+    const int64_t rank = work->layout.rank, size = work->layout.size, offset = from * work->width;
+    char *out = slot(work, rank) + offset;
+    const char *so_far = rank == 0 ? chunk + offset : slot(work, 0) + offset;
+    for (int64_t other = 1; other < size; other++) {
+        const char *source = other == rank ? chunk + offset : slot(work, other) + offset;
+        combine(work->type, work->op, out, so_far, source, n);
+        so_far = out;
+    }
+}
+
+static void write_chunk(Reduction *work, char *chunk, int64_t n, int is_small) {
+    const int64_t rank = work->layout.rank, size = work->layout.size, width = work->width;
+    char *own = slot(work, rank);
+    if (is_small) {
+        memcpy(own, chunk, (size_t)(n * width));
+        return;
+    }
+    const int64_t begin = n * rank / size, end = n * (rank + 1) / size;
+    memcpy(own, chunk, (size_t)(begin * width));
+    memcpy(own + end * width, chunk + end * width, (size_t)((n - end) * width));
+}
+
+static int reduce(Reduction *work) {
+    const Layout *layout = &work->layout;
+    const int64_t rank = layout->rank, size = layout->size, width = work->width;
+    const int is_small = work->count * width <= work->small;
+    const int64_t most = layout->chunk / width;
+    for (;;) {
+        const int64_t at = work->state[AT], left = work->count - at, n = left < most ? left : most;
+        const int64_t begin = n * rank / size, end = n * (rank + 1) / size;
+        char *chunk = work->array + at * width;
+        switch (work->state[STAGE]) {
+        case WRITE:
+            write_chunk(work, chunk, n, is_small);
+            step_on(work);
+            work->state[STAGE] = FIRST_WAIT;
+            /* fall through */
+        case FIRST_WAIT:
+            if (!wait_for_all(work->memory, layout, (uint32_t)work->state[PHASE], work->until)) return LATER;
+            if (at == 0 && !all_agree(work)) return DIFFERENT;
+            if (is_small) {
+                /* The others read this member's slot, so the result goes to the array alone. */
+                memcpy(chunk, slot(work, 0), (size_t)(n * width));
+                for (int64_t other = 1; other < size; other++)
+                    combine(work->type, work->op, chunk, chunk, slot(work, other), n);
+                return DONE;
+            }
+            combine_part(work, chunk, begin, end - begin);
+            step_on(work);
+            work->state[STAGE] = SECOND_WAIT;
+            /* fall through */
+        case SECOND_WAIT:
+            if (!wait_for_all(work->memory, layout, (uint32_t)work->state[PHASE], work->until)) return LATER;
+            for (int64_t other = 0; other < size; other++) {
+                const int64_t from = n * other / size, to = n * (other + 1) / size;
+                memcpy(chunk + from * width, slot(work, other) + from * width, (size_t)((to - from) * width));
+            }
+            work->state[AT] = at + n;
+            if (work->state[AT] >= work->count) return DONE;
+            work->state[SIDE] ^= 1;
+            work->state[STAGE] = WRITE;
+        }
+    }
+}
+
+/* Read what lies where, and check that it lies inside of the memory; 0 with an error if not. */
+static int read_layout(Layout *layout, PyObject *memory, PyObject *numbers) {
+    PyArrayObject *given = plain_array(numbers, NPY_INT64), *bytes = plain_array(memory, NPY_UINT8);
+    if (!given || PyArray_SIZE(given) != 7 || !bytes || !PyArray_ISWRITEABLE(bytes)) {
+        PyErr_SetString(PyExc_TypeError, "expected shared memory and the seven numbers of its layout");
+        return 0;
+    }
+    memcpy(layout, PyArray_DATA(given), sizeof *layout);
+    const int64_t nbytes = PyArray_NBYTES(bytes);
+    const Layout l = *layout;
+    const int is_sound = l.size >= 1 && l.size <= 1 << 16 && l.rank >= 0 && l.rank < l.size &&
+                         l.line >= (int64_t)sizeof(Word) && l.line % 8 == 0 && l.line <= 4096 &&
+                         l.buffers >= l.size * l.line && l.buffers <= nbytes && l.chunk > 0 && l.data >= 40 &&
+                         l.data % 64 == 0 && l.buffers % 64 == 0 && l.buffer_bytes % 64 == 0 &&
+                         l.chunk <= l.buffer_bytes - l.data && l.buffer_bytes <= nbytes &&
+                         l.buffers + 2 * l.size * l.buffer_bytes <= nbytes &&
+                         (uintptr_t)PyArray_DATA(bytes) % 64 == 0;
+    if (!is_sound) PyErr_SetString(PyExc_ValueError, "the layout does not fit the shared memory");
+    return is_sound;
+}
+
+/* meet_in(memory, layout, phase, posts, seconds): say that the phase is finished, if `posts`, and wait
+ * until all have finished it; return whether they have. */
+PyObject *taper_meet_in(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 5) return PyErr_Format(PyExc_TypeError, "meet_in(memory, layout, phase, posts, seconds)");
+    Layout layout;
+    if (!read_layout(&layout, args[0], args[1])) return NULL;
+    const uint32_t phase = (uint32_t)PyLong_AsUnsignedLongMask(args[2]);
+    const int posts = PyObject_IsTrue(args[3]);
+    const double seconds = PyFloat_AsDouble(args[4]);
+    if (PyErr_Occurred()) return NULL;
+    char *memory = PyArray_BYTES((PyArrayObject *)args[0]);
+    int is_done;
+    Py_BEGIN_ALLOW_THREADS;
+    if (posts) post((Word *)(memory + layout.rank * layout.line), phase);
+    is_done = wait_for_all(memory, &layout, phase, nanoseconds() + (int64_t)(seconds * 1e9));
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(is_done);
+}
+
+/* reduce_in(memory, layout, array, op, small, state, seconds): combine the arrays of all members, see
+ * `Reduction`.  Return 0 when it is done, 1 when the time was over first: then call again with the
+ * same state; 2 when members do different things; None if there is no loop for it. */
+PyObject *taper_reduce_in(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 7)
+        return PyErr_Format(PyExc_TypeError, "reduce_in(memory, layout, array, op, small, state, seconds)");
+    Reduction work;
+    if (!read_layout(&work.layout, args[0], args[1])) return NULL;
+    PyArrayObject *array = plain_array(args[2], ANY_TYPE), *state = plain_array(args[5], NPY_INT64);
+    work.op = (int)PyLong_AsLong(args[3]);
+    work.small = PyLong_AsLongLong(args[4]);
+    const double seconds = PyFloat_AsDouble(args[6]);
+    if (PyErr_Occurred()) return NULL;
+    if (!array || !PyArray_ISWRITEABLE(array)) Py_RETURN_NONE;
+    work.type = PyArray_TYPE(array) == NPY_LONGLONG ? NPY_INT64 : PyArray_TYPE(array);
+    if (!combine(work.type, work.op, NULL, NULL, NULL, 0)) Py_RETURN_NONE;
+    work.count = PyArray_SIZE(array);
+    if (!state || PyArray_SIZE(state) != 4) return PyErr_Format(PyExc_TypeError, "the state is four numbers");
+    work.state = PyArray_DATA(state);
+    const int64_t *s = work.state;
+    if (s[AT] < 0 || s[AT] > work.count || s[STAGE] < WRITE || s[STAGE] > SECOND_WAIT || s[SIDE] >> 1 ||
+        work.small > work.layout.chunk)
+        return PyErr_Format(PyExc_ValueError, "no state of a reduction");
+    work.memory = PyArray_BYTES((PyArrayObject *)args[0]);
+    work.array = PyArray_BYTES(array);
+    work.width = PyArray_ITEMSIZE(array);
+    int result;
+    Py_BEGIN_ALLOW_THREADS;
+    work.until = nanoseconds() + (int64_t)(seconds * 1e9);
+    result = reduce(&work);
+    Py_END_ALLOW_THREADS;
+    return PyLong_FromLong(result);
+}

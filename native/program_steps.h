@@ -1,0 +1,89 @@
+/* The steps of a program, as `program_reading.c` makes them and `program.c` runs them. */
+
+#ifndef TAPER_PROGRAM_STEPS_H
+#define TAPER_PROGRAM_STEPS_H
+
+#include "products.h"
+#include "program.h"
+
+#define MOST_CALL_ARGS 64
+#define MOST_LENGTHS 16
+#define TINY 512 /* multiplications below which BLAS is not worth the call */
+
+typedef struct {
+    int type, dims;
+    npy_intp lengths[MOST_LENGTHS], strides[MOST_LENGTHS];
+} Shape;
+
+/* ARENA: a place in the arena.  FIXED: an array that never changes.  INPUT, TENSOR: looked up at each
+ * run.  FRESH: an array that leaves the program, a new one if the last is still in use.  CALLED: what a
+ * call returned. */
+enum { ARENA, FIXED, INPUT, TENSOR, FRESH, CALLED };
+typedef struct {
+    int kind, written;
+    npy_intp index, bytes; /* of INPUT: its number; how much memory there is behind the start */
+    PyObject *object, *bound; /* bound: the array of INPUT or TENSOR while the program runs */
+    Shape shape;
+} Slot;
+
+typedef struct {
+    Place place;
+    int whole; /* whether it is the array of its slot itself */
+    PyObject *ready;
+    Shape shape;
+} Handle;
+
+typedef struct {
+    PyObject *plain; /* or NULL: */
+    Handle handle;
+} Argument;
+
+typedef struct {
+    PyObject *function;
+    int args, output_count;
+    Argument *arg_list;
+    int *outputs; /* slots, -1 for what is not wanted */
+} Call;
+
+typedef struct {
+    int is_double;
+    npy_intp rows, inner, columns, to_step;
+    Matrix left, right;
+    Place left_place, right_place, to;
+} Product;
+
+typedef struct {
+    Handle handle;
+    PyObject *leaf, *otherwise;
+} Arrival;
+
+enum { GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE };
+typedef struct {
+    int kind;
+    PyObject *keeps; /* what a group's loops belong to */
+    union {
+        Group group;
+        Product product;
+        Call call;
+        Arrival arrival;
+        int slot;
+    } of;
+} Step;
+
+typedef struct {
+    int slots, steps, results, inputs, running, failed;
+    Slot *slot_list;
+    Step *step_list;
+    Handle *result_list;
+    PyObject *arena;
+    char **bases; /* the memory of each slot */
+} Program;
+
+/* A program from its description; NULL with an error if that is not sound. */
+Program *read_program(PyObject *const *args);
+void free_program(Program *program);
+
+/* An array of a shape on memory that `base` owns; on memory of its own if `data` is NULL. */
+PyObject *array_on(const Shape *shape, char *data, PyObject *base);
+
+#endif

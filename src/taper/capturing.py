@@ -1,0 +1,317 @@
+"""`capture`: a function of tensors, recorded once and then replayed without its Python (D15)."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from taper.autograd import anomaly_mode
+from taper.autograd.provenance import line_of
+from taper.autograd.state import local
+from taper.program.executor import PlainRunner
+from taper.program.form import Place, Program
+from taper.program.guards import agree, is_ordinary, kind_of, modes_of, taken_apart
+from taper.program.learning import Entry, learn
+from taper.program.lowering import build
+from taper.program.pieces import Pieces
+from taper.program.watching import Watcher
+from taper.tensor import Tensor
+from taper.userwarning import warn_user
+
+__all__ = ["capture", "Captured", "CaptureError"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# Attempts to record a kind of calls whose code is not the same twice.
+_ATTEMPTS = 3
+
+
+class CaptureError(RuntimeError):
+    """A function cannot be captured, and `strict=True` was asked for; it names the line.
+
+    >>> import taper
+    >>> step = taper.capture(lambda x: x * x.sum().item(), strict=True)
+    >>> x = taper.ones(2)
+    >>> _ = step(x)
+    >>> try:
+    ...     step(x)
+    ... except taper.CaptureError as error:
+    ...     print(str(error).partition(" (")[0])
+    the function cannot be captured: item(): the number is used in Python
+    """
+
+
+class _Pending:
+    """A kind of calls that was seen, and not yet recorded."""
+
+    def __init__(self, key: tuple[Any, ...], codes: dict[Any, Any]) -> None:
+        self.key = key
+        self.codes = codes
+        self.attempts = 0
+
+
+class Captured:
+    """A captured function: call it as the function itself.  Made by `taper.capture`.
+
+    Attributes:
+        eager: the function as it was written.
+
+    >>> import taper
+    >>> square = taper.capture(lambda x: (x * x).sum())
+    >>> [square(taper.tensor([3.0, number])).item() for number in (0.0, 1.0, 2.0)]
+    [9.0, 10.0, 13.0]
+    >>> print(square.explain().splitlines()[0])
+    2 instructions, replayed 1 time
+    """
+
+    def __init__(self, function: Callable[..., Any], exact: bool, strict: bool, limit: int) -> None:
+        self.eager = function
+        self.exact, self.strict, self.limit = exact, strict, limit
+        self._entries: list[Entry] = []
+        self._pending: list[_Pending] = []
+        self._pieces = Pieces(self._piece)
+        self._lock = threading.RLock()
+        self._warned = False
+        functools.update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function: eagerly, recorded or replayed."""
+        state = local.state
+        if not is_ordinary(state) or anomaly_mode.enabled or sys.gettrace() is not None:
+            return self.eager(*args, **kwargs)
+        if not kwargs:
+            for entry in self._entries:
+                if entry.guards.hold_at_once(args, state):
+                    entry.replays += 1
+                    return entry.replay([each for each in args if isinstance(each, Tensor)])
+        tensors: list[Any] = []
+        rest = taken_apart((args, kwargs), tensors)
+        for entry in self._entries:
+            if entry.guards.hold(rest, tensors, state):
+                if entry.refusal is not None:
+                    return self._pieces.run(self.eager, args, kwargs)
+                entry.replays += 1
+                return entry.replay(tensors)
+        if sys.getprofile() is not None:
+            return self.eager(*args, **kwargs)
+        return self._learn(args, kwargs, rest, tensors)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Bind a captured method to its object, which is then an argument."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        """Copy and save the function; a copy records anew."""
+        return _again, (self.eager, self.exact, self.strict, self.limit)
+
+    def _learn(self, args: Any, kwargs: Any, rest: Any, tensors: list[Any]) -> Any:
+        key = [kind_of(each) for each in tensors], modes_of(local.state)
+        with self._lock:
+            for pending in self._pending:
+                if pending.key[:2] == key and agree(pending.key[2], rest):
+                    return self._record(pending, args, kwargs, rest, tensors)
+            if len(self._entries) + len(self._pending) >= self.limit:
+                self._warn_of_limit()
+                return self.eager(*args, **kwargs)
+            with Watcher() as watcher:
+                result = self.eager(*args, **kwargs)
+            self._pending.append(_Pending((*key, rest), watcher.codes))
+            return result
+
+    def _record(
+        self, pending: _Pending, args: Any, kwargs: Any, rest: Any, tensors: list[Any]
+    ) -> Any:
+        self._pending.remove(pending)
+        result, entry, codes = learn(
+            self.eager, args, kwargs, rest, tensors, pending.codes, self._build
+        )
+        pending.attempts += 1
+        if not codes.keys() <= pending.codes.keys() and pending.attempts < _ATTEMPTS:
+            pending.codes.update(codes)
+            self._pending.append(pending)  # what new code reads was not looked at before the call
+            return result
+        self._entries = [*self._entries, entry]
+        if entry.refusal is not None and self.strict:
+            raise CaptureError(f"the function cannot be captured: {_reason(entry.refusal)}")
+        return result
+
+    def _piece(self, function: Callable[..., Any]) -> Captured:
+        return Captured(function, self.exact, False, self.limit)
+
+    def _build(self, program: Program) -> Any:
+        return build(program, self.exact)
+
+    def _warn_of_limit(self) -> None:
+        if not self._warned:
+            self._warned = True
+            warn_user(
+                f"{self.limit} kinds of calls of {self.eager!r} have been captured; other ones run "
+                "eagerly from now on. Pass capture(limit=...) for more, or shapes and numbers that "
+                "change less."
+            )
+
+    # --- looking inside ------------------------------------------------------------------------
+
+    def explain(self) -> str:
+        """Return the programs as text: instructions, shapes, bytes, the user's lines.
+
+        A kind of calls that is not replayed has the reason, and the line it comes from.
+
+        Example:
+            >>> import taper
+            >>> double = taper.capture(lambda x: x * 2)
+            >>> _ = [double(taper.ones(3)) for _ in range(3)]
+            >>> print(double.explain().splitlines()[1].split("#")[0].strip())
+            %1 float32 (3,) = mul(%0, 2)
+        """
+        if not self._entries:
+            return "nothing has been recorded yet: the second call records, the third replays"
+        return "\n\n".join([self._explained(each) for each in self._entries])
+
+    def _explained(self, entry: Entry) -> str:
+        if entry.refusal is not None:
+            head = f"runs eagerly, its modules in pieces: {_reason(entry.refusal)}"
+            pieces = [f"{name}: {each.explain()}" for name, each in self._pieces.named()]
+            return "\n\n".join([head, *pieces])
+        program, count = entry.program, entry.replays
+        kept = entry.runner.instructions
+        times = "1 time" if count == 1 else f"{count} times"
+        head = f"{len(kept)} instructions, replayed {times}"
+        lines = [_instruction_text(each) for each in kept]
+        total = sum(
+            each.nbytes for each in program.values if each.origin == "made" and not each.base
+        )
+        return "\n".join([head, *lines, f"{total} bytes of results in between"])
+
+    def profile(self, *args: Any, **kwargs: Any) -> str:
+        """Call the function, replayed, and return the time of each instruction as text.
+
+        Args:
+            args, kwargs: arguments of the function, of a kind that has been recorded.
+
+        Example:
+            >>> import taper
+            >>> double = taper.capture(lambda x: x * 2)
+            >>> _ = [double(taper.ones(3)) for _ in range(2)]
+            >>> print(double.profile(taper.ones(3)).splitlines()[0])
+            us        instruction
+        """
+        tensors: list[Any] = []
+        rest = taken_apart((args, kwargs), tensors)
+        for entry in self._entries:
+            if entry.refusal is None and entry.guards.hold(rest, tensors, local.state):
+                runner = _TimedRunner(entry.program)
+                runner.run([each._array for each in tensors])
+                rows = [f"{us:<9.1f} {text}" for us, text in runner.rows]
+                return "\n".join(["us        instruction", *rows])
+        raise ValueError(
+            "no program holds for these arguments: call the function twice with such ones first"
+        )
+
+
+def _again(function: Callable[..., Any], exact: bool, strict: bool, limit: int) -> Captured:
+    return Captured(function, exact, strict, limit)
+
+
+class _TimedRunner(PlainRunner):
+    """Run a program and measure each instruction."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.rows: list[tuple[float, str]] = []
+
+    def step(self, instruction: Any, arrays: list[Any]) -> None:
+        start = time.perf_counter()
+        super().step(instruction, arrays)
+        self.rows.append(((time.perf_counter() - start) * 1e6, _instruction_text(instruction)))
+
+
+def _reason(refusal: tuple[str, Place]) -> str:
+    reason, place = refusal
+    return f"{reason} ({_line_text(place)})"
+
+
+def _line_text(place: Place) -> str:
+    code, offset = place
+    if code is None:
+        return "no line"
+    line = line_of(code, offset)
+    text = linecache.getline(code.co_filename, line).strip()
+    return f"{code.co_filename}:{line}: {text}" if text else f"{code.co_filename}:{line}"
+
+
+def _instruction_text(instruction: Any) -> str:
+    results = ", ".join(
+        f"{each!r} {each.dtype} {each.shape}" if each is not None else "-"
+        for each in instruction.outputs
+    )
+    arguments = ", ".join(repr(each) for each in instruction.arguments)
+    left = f"{results} = " if results else ""
+    return f"  {left}{instruction.name}({arguments})  # {_line_text(instruction.place)}"
+
+
+@overload
+def capture(
+    function: None = None, *, exact: bool = False, strict: bool = False, limit: int = 8
+) -> Callable[[_Function], _Function]: ...
+@overload
+def capture(
+    function: _Function, *, exact: bool = False, strict: bool = False, limit: int = 8
+) -> _Function: ...
+def capture(
+    function: Callable[..., Any] | None = None,
+    *,
+    exact: bool = False,
+    strict: bool = False,
+    limit: int = 8,
+) -> Any:
+    """Record what a function does with tensors, and replay that from its third call on.
+
+    The function may be a whole training step (forward, loss, `zero_grad`, `backward`, clipping,
+    `optimizer.step`, scheduler), a forward pass whose result is differentiated afterwards, or a
+    function without gradients.  Results, gradients, parameters, states of optimizers and random
+    numbers are those of eager mode.
+
+    Values of arguments and parameters, learning rates and the state of the random generator may
+    change from call to call.  Another shape, dtype or layout, other Python values among the
+    arguments, other modes, or a change of anything the function reads in Python (globals,
+    closures, attributes) makes a new recording.  A function that does what no program holds
+    (prints, reads numbers out of tensors and computes with them, changes lists or attributes,
+    draws Python's random numbers, has hooks) runs eagerly, and `explain()` says why.
+
+    Args:
+        function: the function; without it, `capture` returns a decorator.
+        exact: whether results must be those of eager mode to the bit; else a fused instruction
+            may differ in the last places.
+        strict: whether a function that cannot be captured raises a `CaptureError` at the second
+            call, with the line, instead of running eagerly.
+        limit: how many kinds of calls are recorded; later ones run eagerly, with one warning.
+
+    Returns: a callable with `explain()`, `profile()` and `eager`, the function itself.
+
+    Example:
+        >>> import taper
+        >>> weight = taper.ones(2, requires_grad=True)
+        >>> optimizer = taper.optim.SGD([weight], lr=0.1)
+        >>> @taper.capture
+        ... def step(x):
+        ...     optimizer.zero_grad()
+        ...     loss = (weight * x).sum()
+        ...     loss.backward()
+        ...     optimizer.step()
+        ...     return loss
+        >>> [round(step(taper.tensor([1.0, 2.0])).item(), 4) for _ in range(4)]
+        [3.0, 2.5, 2.0, 1.5]
+    """
+    if function is None:
+        return functools.partial(capture, exact=exact, strict=strict, limit=limit)
+    if not callable(function):
+        raise TypeError(f"capture() needs a function, not {type(function).__name__}")
+    if limit < 1:
+        raise ValueError(f"capture() needs a limit of at least 1, not {limit}")
+    return Captured(function, exact, strict, limit)

@@ -1,0 +1,1 @@
+"""Starting several processes of one program: what `taper run --nproc-per-node` does."""

@@ -1,0 +1,1 @@
+"""What carries data between the processes of a group; `base.py` says what a backend can do."""

@@ -1,0 +1,213 @@
+"""Calls: the functions that an instruction runs, and which functions the recording must see.
+
+Owns: how an operator, a maker of tensors, a write and a draw are repeated on arrays; and the
+functions beside the operators of the table, sorted by what a recording does with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.strides import empty_with
+from taper.autograd.accumulate import _accumulate
+from taper.autograd.meta import AutogradMeta
+from taper.autograd.views import bump_version, version_counter
+from taper.nn.utils import clip_grad
+from taper.opdef import Op, methods, named_composites
+from taper.opdef.writes import check_destination, compute
+from taper.ops.attention import scaled
+from taper.ops.index import getitem
+from taper.ops.norm import batch
+from taper.optim.lr_scheduler.base import LRScheduler
+from taper.program.form import Place
+from taper.sampling import discrete
+from taper.tensor import Tensor, wrap
+
+# Operators whose result has a shape that depends on data, or that give Python something to see.
+BY_DATA = frozenset(
+    "nonzero masked_select unique unique_consecutive unique_dim index_bool argwhere bincount "
+    "_unique2 histogramdd combinations".split()
+)
+
+# Operators of the table that draw random numbers: they run even if nobody reads the result.
+DRAWING_OPERATORS = frozenset("bernoulli rrelu_with_noise binomial poisson _sample".split())
+
+# Functions that give Python numbers out of tensors, or show their memory.
+READERS = (
+    "item tolist numpy is_nonzero equal allclose __bool__ __float__ __int__ __index__ __complex__ "
+    "__array__ __contains__ __repr__ __format__ __str__ data_ptr storage untyped_storage "
+    "repeat_interleave __dlpack__ bincount nonzero_static requires_grad_ register_hook "
+    "retain_grad register_post_accumulate_grad_hook set_ resize_ resize_as_ swap_tensors "
+    "share_memory_ map_ map2_ apply_ detach_"
+).split()
+
+# Functions that make tensors of their arguments alone, and with random numbers.
+MAKERS = (
+    "zeros ones empty full arange range linspace logspace eye tensor as_tensor scalar_tensor "
+    "zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full new_tensor "
+    "empty_strided tril_indices triu_indices hann_window hamming_window blackman_window "
+    "bartlett_window kaiser_window one_hot"
+).split()
+DRAWERS = (
+    "rand randn randint randperm rand_like randn_like randint_like normal multinomial poisson"
+).split()
+WRITERS = (
+    "normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_"
+).split()
+
+
+# Methods that let a tensor look at its memory in another way.
+TURNERS = "transpose_ swapaxes_ swapdims_ t_ squeeze_ unsqueeze_".split()
+
+
+def unwrapped(result: Any) -> Any:
+    """The arrays of what an operator returned."""
+    if isinstance(result, Tensor):
+        return result._array
+    return tuple([each._array for each in result])
+
+
+def tensors(structure: Any) -> Any:
+    """Arguments with plain tensors in the place of arrays."""
+    if structure.__class__ is np.ndarray:
+        return wrap(structure)
+    if structure.__class__ is tuple or structure.__class__ is list:
+        return structure.__class__([tensors(each) for each in structure])
+    if structure.__class__ is dict:
+        return {name: tensors(each) for name, each in structure.items()}
+    return structure
+
+
+def operator_call(op: Op) -> Callable[..., Any]:
+    """The operator as a function of arrays; grad mode is off where it runs."""
+
+    def run(*arguments: Any) -> Any:
+        return unwrapped(op.call(op.function, tensors(arguments)))
+
+    return run
+
+
+def write_call(op: Op, owner: Tensor | None, place: Place) -> Callable[..., Any]:
+    """The operator in place; the writes of `owner`, which outlives the program, are counted."""
+
+    def run(target: np.ndarray, *arguments: Any) -> np.ndarray:
+        result = compute(op, tensors((target, *arguments)))
+        check_destination(target, result, op.inplace_name)
+        np.copyto(target, result, casting="unsafe")
+        if owner is not None:
+            count_write(owner, place)
+        return target
+
+    return run
+
+
+def count_write(tensor: Tensor, place: Place) -> None:
+    """Count a write of the user's line `place`."""
+    bump_version(tensor)
+    counter: Any = version_counter(tensor)
+    counter.code, counter.offset = place
+
+
+def maker_call(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that makes a tensor, as a function of arrays."""
+
+    def run(args: Any, kwargs: Any) -> np.ndarray:
+        made: np.ndarray = function(*tensors(args), **tensors(kwargs))._array
+        return made
+
+    return run
+
+
+def writer_call(
+    function: Callable[..., Any], owner: Tensor | None, place: Place
+) -> Callable[..., Any]:
+    """A function that fills its first argument, as a function of arrays."""
+
+    def run(args: Any, kwargs: Any) -> np.ndarray:
+        target: np.ndarray = args[0]
+        function(*tensors(args), **tensors(kwargs))
+        if owner is not None:
+            count_write(owner, place)
+        return target
+
+    return run
+
+
+def draw_call(
+    function: Callable[..., Any], like: np.ndarray, rest: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[[], np.ndarray]:
+    """A function that fills a fresh array with random numbers."""
+    shape, dtype = like.shape, like.dtype
+    strides = tuple([each // like.itemsize for each in like.strides])
+
+    def run() -> np.ndarray:
+        drawn: np.ndarray = function(empty_with(shape, strides, dtype), *rest, **kwargs)
+        return drawn
+
+    return run
+
+
+def follow_call(*arguments: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The running statistics of a BatchNorm, which are the first two arguments."""
+    running_mean, running_var, mean, variance, momentum, array = arguments
+    batch.follow(wrap(running_mean), wrap(running_var), wrap(mean), wrap(variance), momentum, array)
+    return running_mean, running_var
+
+
+def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
+    """The arrival of a gradient at a leaf; returns the array of its `.grad`."""
+
+    def run(grad: np.ndarray) -> np.ndarray | None:
+        meta = leaf._meta
+        if meta is None:
+            meta = leaf._meta = AutogradMeta()
+        _accumulate(leaf, meta, [grad])
+        return None if meta.grad is None else meta.grad._array
+
+    return run
+
+
+def special_functions() -> dict[Any, tuple[str, str]]:
+    """The functions beside the table that a recording must see: (way, name) by function.
+
+    The ways are "read", "turn", "make", "draw" (makes a tensor with random numbers), "write",
+    "fill" (an array, with random numbers), "follow" and "effect" (is called again as it was).
+    """
+    found: dict[Any, tuple[str, str]] = {}
+    named = dict(named_composites)
+    for way, names in (
+        ("read", READERS),
+        ("make", MAKERS),
+        ("draw", DRAWERS),
+        ("write", WRITERS),
+        ("turn", TURNERS),
+    ):
+        for name in names:
+            for function in (named.get(name), methods.get(name), getattr(Tensor, name, None)):
+                if hasattr(function, "__code__") and not hasattr(function, "op"):
+                    found[function] = (way, name)
+    for function in (discrete.dropout_mask_, discrete.bernoulli_):
+        found[function] = ("fill", function.__name__)
+    found[batch.follow] = ("follow", "batch_norm")
+    found[getitem._number_tensor] = ("make", "number")
+    found[scaled.triangle] = ("make", "triangle")
+    for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"):
+        found[getattr(clip_grad, name)] = ("effect", name)
+    setter = Tensor.__dict__["grad"].fset if "grad" in Tensor.__dict__ else None
+    if setter is not None:
+        found[setter] = ("effect", "grad")
+    for scheduler in _subclasses(LRScheduler):
+        step = scheduler.__dict__.get("step")
+        if hasattr(step, "__code__"):
+            found[step] = ("effect", "scheduler.step")
+    return found
+
+
+def _subclasses(kind: Any) -> list[Any]:
+    found = [kind]
+    for each in found:
+        found.extend(each.__subclasses__())
+    return found

@@ -1,0 +1,124 @@
+"""Lowering: a program as the native executor runs it, or in Python where there is none.
+
+    runner = build(program)
+    results = runner.run(arrays)  # of the inputs; the arrays of `program.results`
+
+Owns: which of the two ways a program runs, and the description of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.native import native
+from taper.autograd.cuts import IN_BACKWARD
+from taper.autograd.state import NO_GRAD, local
+from taper.program.compiling import COMPILE_AFTER, address_of, request
+from taper.program.executor import PlainRunner
+from taper.program.form import Instruction, Program
+from taper.program.fusion import Fusion, members
+from taper.program.plan import GROUP, Plan
+from taper.program.text import group_text
+from taper.program.tracing import Tracer
+
+# Operations on elements from which a group runs long enough to be compiled.
+_WORTH_COMPILING = 20000
+
+
+class Runner(PlainRunner):
+    """Run a program again and again."""
+
+    def __init__(self, program: Program, exact: bool = False) -> None:
+        super().__init__(program)
+        self.handle: Any = None
+        self.runs = 0
+        self.is_in_python = True  # the last run
+        self.reason = ""  # why the native executor does not run it
+        if native is None:
+            self.reason = "there is no native module"
+            return
+        try:
+            self._lower(exact)
+        except Exception as error:
+            self.reason = f"{type(error).__name__}: {error}"
+
+    def _lower(self, exact: bool) -> None:
+        self.trace = Tracer(self.program, exact)
+        self.fusion = Fusion(self.trace.graph, self.trace.results)
+        self.plan = Plan(self.fusion, self.trace)
+        self.handle = native.make_program(
+            np.empty(max(self.plan.arena, 1), np.uint8),
+            [each.described() for each in self.plan.slots],
+            self.plan.steps,
+            self.plan.results,
+            len(self.program.inputs),
+        )
+
+    def run(self, inputs: Any) -> list[np.ndarray]:
+        """Run the program on the arrays of its inputs; returns those of its results."""
+        if self.handle is not None:
+            self.is_in_python = False
+            state = local.state
+            mode, cut = state.mode, state.cut
+            state.mode, state.cut = mode | NO_GRAD, cut if mode & NO_GRAD else IN_BACKWARD
+            try:
+                results: list[np.ndarray] | None = native.run_program(self.handle, inputs)
+            finally:
+                state.mode, state.cut = mode, cut
+            if results is not None:
+                self.runs += 1
+                if self.runs == COMPILE_AFTER:
+                    self._compile()
+                return results
+        self.is_in_python = True
+        return super().run(inputs)
+
+    def _compile(self) -> None:
+        """Let the large groups be compiled in the background; they are used when they are there."""
+        for nr, (kind, step) in enumerate(self.plan.steps):
+            if kind == GROUP and step[0] * len(step[5]) >= _WORTH_COMPILING:
+                text = group_text(step)
+                if text is not None:
+                    request(text, functools.partial(_use, self.handle, nr))
+
+    def failed(self) -> Instruction | None:
+        """The instruction that raised, if it is known."""
+        if self.handle is None or self.is_in_python:
+            return super().failed()
+        step = self.fusion.order[self.plan.rows[native.failed_step(self.handle)]]
+        found = members(step)
+        return self.program.instructions[found[0]] if found else None
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return a row for each instruction: its step, what it needs, or why it is a call."""
+        rows: list[dict[str, Any]] = []
+        groups: dict[int, int] = {}
+        if self.handle is not None:
+            for nr, step in enumerate(self.fusion.order):
+                for position in members(step):
+                    groups[position] = nr
+        for position, instruction in enumerate(self.program.instructions):
+            reason = self.reason
+            if self.handle is not None:
+                reason = self.trace.reasons.get(position, "")
+            rows.append(
+                {
+                    "instruction": instruction,
+                    "step": groups.get(position),
+                    "bytes": sum(each.nbytes for each in instruction.outputs if each is not None),
+                    "call": reason,
+                }
+            )
+        return rows
+
+
+def _use(handle: Any, nr: int, function: Any) -> None:
+    native.use_compiled(handle, nr, address_of(function))
+
+
+def build(program: Program, exact: bool = False) -> Runner:
+    """Make a program ready to run: as eager mode's own calls with `exact`, else fused."""
+    return Runner(program, exact)

@@ -1,0 +1,401 @@
+"""Recording: a call of a function, run eagerly and written down as a program (D15).
+
+Owns: which array is which value, and what is written for a call that is seen.  Operators arrive
+through `interception`, backward passes and optimizers through `state.recorder`, functions that make
+or read arrays themselves through `detours`.  An array that none of them made, and that no tensor
+from before the call holds, ends the recording: what is not understood is never replayed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from taper.autograd import detours, interception
+from taper.autograd.engine import GraphTask, evaluate
+from taper.autograd.interception import Call
+from taper.autograd.meta import INFERENCE_COUNTER
+from taper.autograd.node import Node
+from taper.autograd.provenance import user_frame
+from taper.autograd.state import State, local
+from taper.program import calls, passes
+from taper.program.form import Instruction, Place, Program, Value
+from taper.program.reads import number
+from taper.tensor import Tensor, storage_of
+
+# Kinds of instructions that may be left out if nobody reads what they return.
+_PURE = ("op", "formula", "fit", "add")
+
+
+class Recorder:
+    """Write down what one thread does; the recorder itself is the interceptor."""
+
+    runs_passes = True
+
+    def __init__(self, inputs: Sequence[Tensor]) -> None:
+        self.program = Program()
+        self.refusal: tuple[str, Place] | None = None  # why there is no program
+        self.watcher: Any = None  # of the user's code, if somebody watches
+        self._values: dict[int, Value] = {}  # by the identity of their arrays
+        self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
+        self._kept: list[Any] = []  # nothing is freed while identities count
+        # Whatever is used and not among these was made by the call itself.
+        self._existing = {id(each): each for each in gc.get_objects() if isinstance(each, Tensor)}
+        self._old_grads = {
+            id(each._meta.grad)
+            for each in self._existing.values()
+            if getattr(each, "_meta", None) is not None
+        }
+        for nr, tensor in enumerate(inputs):
+            self.program.inputs.append(self._new(tensor._array, "input", index=nr, tensor=tensor))
+
+    # --- values ------------------------------------------------------------------------------
+
+    def _new(self, array: np.ndarray, origin: str, **more: Any) -> Value:
+        """Make the value of an array that was not seen before."""
+        owner = storage_of(array)
+        base = self._memories.get(id(owner))
+        value = Value(
+            len(self.program.values), array.shape, array.strides, array.dtype, origin, **more
+        )
+        if base is None:
+            self._memories[id(owner)] = value
+            self._kept.append(owner)
+        else:
+            value.base = base.memory
+        value.offset = array.ctypes.data - owner.ctypes.data
+        self.program.values.append(value)
+        self._values[id(array)] = value
+        self._kept.append(array)
+        return value
+
+    def value_of(self, tensor: Tensor) -> Value | None:
+        """The value of a tensor that is used; None if nobody knows where it comes from."""
+        array = getattr(tensor, "_array", None)
+        if array is None or tensor._change is not None:
+            return self.give_up("a conjugate or negative view is used")
+        value = self._values.get(id(array))
+        if value is not None:
+            return value
+        if id(tensor) not in self._existing:
+            return self.give_up("a tensor is used that no operator has made")
+        if id(tensor) in self._old_grads:
+            return self.give_up("a gradient from before the call is used")
+        value = self._new(array, "external", tensor=tensor)
+        self.program.externals.append(value)
+        return value
+
+    def constant(self, array: np.ndarray) -> Value:
+        """The value of an array that never changes."""
+        value = self._values.get(id(array))
+        if value is None:
+            value = self._new(array, "constant")
+            value.array = array.copy()
+        return value
+
+    def made(self, array: Any) -> Value | None:
+        """The value of a result, which may be an argument or a view of one."""
+        if array is None:
+            return None
+        return self._values.get(id(array)) or self._new(array, "made")
+
+    def seed(self, array: np.ndarray, index: int) -> Value:
+        """The value of a gradient that a backward begins with."""
+        return self._new(array, "seed", index=index)
+
+    def find(self, array: np.ndarray) -> Value | None:
+        """The value of an array that was seen before."""
+        return self._values.get(id(array))
+
+    def references(self, structure: Any) -> Any:
+        """The arguments of a call with values in the place of tensors and known arrays."""
+        if isinstance(structure, Tensor):
+            return self.value_of(structure)
+        if isinstance(structure, np.ndarray):
+            value = self._values.get(id(structure))
+            if value is None and not structure.ndim:
+                return self.constant(structure)  # a number in the form of an array
+            return value or self.give_up("an array is used that no operator has made")
+        if structure.__class__ is list:
+            return [self.references(each) for each in structure]
+        if isinstance(structure, tuple | list):
+            return tuple([self.references(each) for each in structure])
+        if structure.__class__ is dict:
+            return {name: self.references(each) for name, each in structure.items()}
+        return structure
+
+    def give_up(self, reason: str, place: Place | None = None) -> Any:
+        """End the recording; the call itself goes on eagerly."""
+        if self.refusal is None:
+            self.refusal = reason, place or self.place()
+        return None
+
+    def place(self) -> Place:
+        """The user's line that is running."""
+        frame = user_frame(sys._getframe(1))
+        return frame.f_code, frame.f_lasti
+
+    def emit(
+        self,
+        kind: str,
+        name: str,
+        run: Callable[..., Any],
+        arguments: Sequence[Any],
+        outputs: Sequence[Value | None],
+        *,
+        place: Place | None = None,
+        of: Any = None,
+        writes: tuple[Value, ...] = (),
+        pure: bool = True,
+    ) -> None:
+        """Write an instruction down."""
+        if self.refusal is not None:
+            return
+        made = Instruction(kind, name, run, tuple(arguments), tuple(outputs), (None, 0), of)
+        made.place = place or self.place()
+        made.writes = writes
+        made.pure = pure and kind in _PURE
+        if made.pure and all(each is None or each in made.operands() for each in outputs):
+            return  # an operator that returns its argument
+        self.program.instructions.append(made)
+
+    # --- operators ---------------------------------------------------------------------------
+
+    def __call__(self, call: Call, run: Callable[[], Any]) -> Any:
+        """An operator of the table."""
+        if self.refusal is None:
+            if call.op.name in calls.BY_DATA:
+                self.give_up(f"the shape of what {call.name} returns depends on data")
+            elif call.kind == "out":
+                self.give_up(f"{call.name}(out=...) is used")
+            elif call.kind == "plain" and _picks_by_mask(call):
+                self.give_up("the shape of what a mask selects depends on data")
+        if self.refusal is not None:
+            return run()
+        arguments = self.references(call.arguments)
+        if self.refusal is not None:
+            return run()
+        before = storage_of(call.arguments[0]._array) if call.kind == "inplace" else None
+        result = run()
+        if call.kind == "inplace":
+            self._note_write(call, arguments, before)
+        else:
+            self._note_operator(call, arguments, result)
+        return result
+
+    def _note_operator(self, call: Call, arguments: tuple[Any, ...], result: Any) -> None:
+        outputs = []
+        for each in result if isinstance(result, tuple | list) else (result,):
+            if not isinstance(each, Tensor) or each._change is not None:
+                self.give_up(f"{call.name} returns what is no ordinary tensor")
+                return
+            if each._counter is INFERENCE_COUNTER:
+                self.give_up("inference mode is on")
+                return
+            outputs.append(self.made(each._array))
+        drawn = call.op.name in calls.DRAWING_OPERATORS
+        run = calls.operator_call(call.op)
+        self.emit("op", call.name, run, arguments, outputs, of=call.op, pure=not drawn)
+
+    def _note_write(self, call: Call, arguments: tuple[Any, ...], before: Any) -> None:
+        target: Tensor = call.arguments[0]
+        if storage_of(target._array) is not before or self.find(target._array) is None:
+            self.give_up(f"{call.name} gives a tensor other memory")
+            return
+        value, place = arguments[0], self.place()
+        if value.memory.origin == "input":
+            self.give_up(f"{call.name} writes into an argument")
+        run = calls.write_call(call.op, _outliving(target, value), place)
+        self.emit("write", call.name, run, arguments, [value], of=call.op, writes=(value,))
+
+    def about_to_write(self, tensor: Tensor) -> None:
+        """A write that no operator makes (see `interception`)."""
+        self.give_up("a tensor is written by a function that is no operator")
+
+    # --- backward passes ------------------------------------------------------------------------
+
+    def run_pass(self, task: GraphTask, state: State) -> None:
+        """A backward pass."""
+        passes.run_pass(self, task, state)
+
+    evaluate = staticmethod(evaluate)
+
+    @staticmethod
+    def run_node(node: Node, grads: list[Any], tensors: bool) -> Sequence[Any]:
+        """A node in a pass that is not written down."""
+        return node._run_tensors(grads) if tensors else node._run(grads)
+
+    # --- functions beside the table ------------------------------------------------------------
+
+    def see(
+        self, function: Any, way: str, name: str, run: Callable[..., Any], args: Any, kwargs: Any
+    ) -> Any:
+        """A function of `calls.special_functions`."""
+        if self.refusal is not None:
+            return run(*args, **kwargs)
+        handler: Callable[..., Any] = getattr(self, f"_see_{way}")
+        return handler(function, name, run, args, kwargs)
+
+    def _see_read(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        if name == "item" and (value := self.value_of(args[0])) is not None:
+            found = number(run(*args, **kwargs), value, self)
+            if found is not None:
+                if self.watcher is not None:
+                    self.watcher.reads = True
+                return found
+        self.give_up(f"{name}: a value is read into Python, or a tensor changes its nature")
+        return run(*args, **kwargs)
+
+    def _see_make(
+        self, function: Any, name: str, run: Any, args: Any, kwargs: Any, pure: bool = True
+    ) -> Any:
+        arguments = self.references((args, kwargs))
+        if name == "one_hot" and (args[1] if len(args) > 1 else kwargs.get("num_classes", -1)) < 0:
+            self.give_up("one_hot without num_classes looks at the data")
+        with self.suspended():
+            result = run(*args, **kwargs)
+        if kwargs.get("out") is not None or not isinstance(result, Tensor):
+            self.give_up(f"{name}(out=...) is used")
+        elif result._requires_grad or result._counter is INFERENCE_COUNTER:
+            self.give_up(f"{name} makes a tensor that requires a gradient")
+        elif self.refusal is None and self.find(result._array) is None:
+            outputs = [self.made(result._array)]
+            self.emit("op", name, calls.maker_call(function), arguments, outputs, pure=pure)
+        return result
+
+    def _see_draw(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        return self._see_make(function, name, run, args, kwargs, pure=False)
+
+    def _see_write(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        arguments = self.references((args, kwargs))
+        with self.suspended():
+            result = run(*args, **kwargs)
+        if self.refusal is None:
+            value = arguments[0][0]
+            call = calls.writer_call(function, _outliving(args[0], value), self.place())
+            self.emit("write", name, call, arguments, [value], writes=(value,))
+        return result
+
+    def _see_turn(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        arguments = self.references((args, kwargs))
+        with self.suspended():
+            result = run(*args, **kwargs)
+        if self.refusal is None:
+            if arguments[0][0].memory.origin != "made":
+                self.give_up(f"{name} changes a tensor from before the call")
+            outputs = [self.made(result._array)]
+            self.emit("op", name, calls.maker_call(function), arguments, outputs)
+        return result
+
+    def _see_fill(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        result = run(*args, **kwargs)
+        if self.find(args[0]) is None:
+            call = calls.draw_call(function, args[0], args[1:], kwargs)
+            self.emit("op", name, call, (), [self.made(result)], pure=False)
+        return result
+
+    def _see_follow(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        arguments = self.references(args)
+        result = run(*args, **kwargs)
+        if self.refusal is None:
+            written = arguments[0], arguments[1]
+            self.emit("write", name, calls.follow_call, arguments, written, writes=written)
+        return result
+
+    def _see_effect(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        # What serves once, as `model.parameters()` does, must serve again.
+        given = tuple([list(each) if hasattr(each, "__next__") else each for each in args])
+        return self.run_block(name, functools.partial(function, *given, **kwargs), run, given)
+
+    def run_block(
+        self, name: str, function: Callable[..., Any], run: Any = None, given: Any = ()
+    ) -> Any:
+        """A call that only Python can make: a step of an optimizer, `zero_grad`, a scheduler."""
+        with self.suspended():
+            result = function() if run is None else run(*given, **function.keywords)  # type: ignore[attr-defined]
+        if self.refusal is None:
+            outputs = [self.made(result._array)] if isinstance(result, Tensor) else []
+            call = (lambda: _array_or_none(function())) if outputs else function
+            self.emit("python", name, call, (), outputs, of=_owner(function), pure=False)
+        return result
+
+    # --- being there -------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        """See what this thread does during the block."""
+        state = local.state
+        handlers: dict[Any, Any] = {
+            function: functools.partial(_through, function, way, name)
+            for function, (way, name) in calls.special_functions().items()
+        }
+        detours.lead_through("capture", handlers)
+        state.recorder = self
+        interception.push(self)
+        try:
+            yield
+        finally:
+            interception.pop(self)
+            state.recorder = None
+            detours.leave("capture")
+
+    @contextlib.contextmanager
+    def suspended(self) -> Iterator[None]:
+        """See nothing during the block."""
+        state = local.state
+        seen, before = any(each is self for each in state.interceptors), state.recorder
+        if seen:
+            interception.pop(self)
+        state.recorder = None
+        if self.watcher is not None:
+            self.watcher.paused = True
+        try:
+            yield
+        finally:
+            if seen:
+                interception.push(self)
+            state.recorder = before
+            if self.watcher is not None:
+                self.watcher.paused = False
+
+
+def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs: Any) -> Any:
+    """The detour of a special function: to the recorder of this thread, if it has one."""
+    recorder = local.state.recorder
+    if not isinstance(recorder, Recorder):
+        return run(*args, **kwargs)
+    return recorder.see(function, way, name, run, args, kwargs)
+
+
+def _picks_by_mask(call: Call) -> bool:
+    """Whether an operator is given boolean tensors as indices."""
+    for param, value in zip(call.op.params, call.arguments, strict=True):
+        if param.kind == "indices" and any(
+            each is not None and each._array.dtype.kind in "bu" for each in value
+        ):
+            return True
+    return False
+
+
+def _outliving(tensor: Tensor, value: Value) -> Tensor | None:
+    """The tensor whose writes are counted: one that the program did not make."""
+    return tensor if value.memory.origin in ("input", "external") else None
+
+
+def _owner(function: Any) -> Any:
+    """The object that a bound or partial call belongs to."""
+    if isinstance(function, functools.partial):
+        return function.args[0] if function.args else None
+    cells = function.__closure__ or ()
+    named = dict(zip(function.__code__.co_freevars, cells, strict=True))
+    return named["self"].cell_contents if "self" in named else None
+
+
+def _array_or_none(result: Any) -> Any:
+    return result._array if isinstance(result, Tensor) else None

@@ -1,0 +1,212 @@
+"""Replays: what a program returns becomes what the function would have returned.
+
+Owns: the form of the results (tensors, numbers, nested), and the node that stands for a whole
+captured forward pass in the graph, with its backward program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from taper.autograd.backward import grad
+from taper.autograd.builtin import BuiltinNode
+from taper.autograd.grad_mode import enable_grad
+from taper.autograd.meta import VersionCounter
+from taper.autograd.node import FREED, LEAF, LIVE, Place
+from taper.autograd.saved import freed_error
+from taper.autograd.state import local
+from taper.autograd.views import gradient_edge
+from taper.program.form import Value
+from taper.program.reads import Read, plain_number
+from taper.tensor import Tensor, wrap
+
+
+class Result:
+    """One tensor among the results: where its array comes from, and which history it has."""
+
+    __slots__ = ("flag", "live", "node", "number", "position", "tensor", "version")
+
+    def __init__(self, number: int, tensor: Tensor) -> None:
+        self.number = number  # among the results of the program
+        self.tensor: Tensor | None = None  # itself, if it existed before the call
+        self.position = -1  # among the arguments, if it is one
+        self.node = tensor._grad_fn
+        self.flag = tensor._requires_grad
+        self.live = -1  # number of its gradient in the backward program
+        counter = tensor._counter
+        self.version = counter.value if isinstance(counter, VersionCounter) else 0
+
+
+class Number:
+    """A number that the function read with `item()`, and returned."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def described(structure: Any, make: Any) -> Any:
+    """The results with descriptions in the place of tensors and numbers read from them."""
+    if isinstance(structure, Tensor | Read):
+        return make(structure)
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*[described(each, make) for each in structure])
+    if structure.__class__ in (tuple, list):
+        return structure.__class__([described(each, make) for each in structure])
+    if isinstance(structure, dict):
+        made = {name: described(each, make) for name, each in structure.items()}
+        return made if structure.__class__ is dict else type(structure)(made)
+    return structure
+
+
+def plain_results(structure: Any) -> Any:
+    """The results of the recorded call, with ordinary numbers."""
+    return described(structure, lambda each: plain_number(each) if isinstance(each, Read) else each)
+
+
+class CapturedBackward(BuiltinNode):
+    """The backward of a captured forward pass: one program for all of it."""
+
+    __slots__ = ("again", "inputs", "program", "rest", "saved", "versions")
+
+    _saves = True
+    _passes_undefined = True
+
+    def __init__(
+        self,
+        program: BackwardProgram,
+        tensors: Sequence[Tensor],
+        saved: list[np.ndarray],
+        place: Place,
+    ) -> None:
+        state = local.state
+        self.program, self.saved = program, saved
+        self.inputs = tensors
+        self.again: Any = None
+        self._code, self._offset = place
+        self._status = LIVE
+        self._extra = None
+        self._sequence = state.sequence
+        state.sequence += 1
+        (self._shape, self._dtype), *self.rest = program.outputs
+        edges = [program.edge(nr, tensors) for nr in range(len(program.leaves))]
+        self._edges = tuple([node for node, _ in edges])
+        self._edge_nrs = tuple([nr for _, nr in edges])
+        self.versions = [
+            (each, each._counter.value if isinstance(each._counter, VersionCounter) else 0)
+            for each in program.watched(tensors)
+        ]
+
+    @property
+    def _output_count(self) -> int:  # type: ignore[override]
+        return 1 + len(self.rest)
+
+    def _output_metadata(self, nr: int) -> tuple[tuple[int, ...], Any]:
+        found: tuple[tuple[int, ...], Any] = self.rest[nr - 1] if nr else (self._shape, self._dtype)
+        return found
+
+    def _run(self, grads: list[Any]) -> Sequence[Any]:
+        if self._status == FREED:
+            raise freed_error(self)
+        for tensor, version in self.versions:
+            counter = tensor._counter
+            now = counter.value if isinstance(counter, VersionCounter) else 0
+            if now != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an "
+                    f"inplace operation: [{tensor.type()} {list(tensor.shape)}] is at version "
+                    f"{now}; expected version {version} instead. It is a tensor that a captured "
+                    "function has used."
+                )
+        return self.program.run(grads, self.saved)
+
+    def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
+        """Differentiate the function itself, called once more: for second derivatives."""
+        if self._status == FREED:
+            raise freed_error(self)
+        if self.again is None:
+            raise NotImplementedError(
+                "a captured function that writes tensors has no second derivative; call the "
+                "function itself (`captured.eager`) where create_graph=True is needed"
+            )
+        outputs = self.again()
+        pairs = [(o, g) for o, g in zip(outputs, grads, strict=True) if g is not None]
+        leaves = self.program.tensors(self.inputs)
+        with enable_grad():
+            return grad([o for o, _ in pairs], leaves, [g for _, g in pairs], None, True, True)
+
+    def _release(self, place: Place) -> None:
+        self.saved, self.inputs, self.again = [], (), None
+        self._status = FREED
+        self._freed_at = place
+
+
+class BackwardProgram:
+    """The gradients of leaves and arguments as a program of those of the results."""
+
+    def __init__(
+        self,
+        runner: Any,
+        outputs: list[tuple[tuple[int, ...], Any]],
+        leaves: list[Value],
+        reached: list[set[int]],
+    ) -> None:
+        self.runner = runner
+        self.outputs = outputs  # shape and dtype of what is differentiated
+        self.leaves = leaves
+        self.reached = reached  # for each leaf: which outputs lead to it
+        self._read = [each for each in runner.program.externals]
+
+    def tensors(self, given: Sequence[Tensor]) -> list[Tensor]:
+        """The leaves and arguments that the program has gradients of."""
+        return [
+            each.tensor if each.origin == "external" else given[each.index] for each in self.leaves
+        ]
+
+    def edge(self, nr: int, tensors: Sequence[Tensor]) -> tuple[Any, int]:
+        """Where the gradient of a leaf goes."""
+        tensor = self.tensors(tensors)[nr]
+        if tensor._grad_fn is None and tensor._view is None:
+            return tensor, LEAF
+        return gradient_edge(tensor)
+
+    def watched(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The tensors that the backward reads and that others may write meanwhile."""
+        saved = [each for each in self.runner.program.inputs if each.origin == "input"]
+        return [each.tensor for each in self._read] + [
+            tensors[each.index] for each in saved if each.index >= 0
+        ]
+
+    def run(self, grads: Sequence[Any], saved: list[np.ndarray]) -> list[Any]:
+        """Run for these gradients; where one is None, zeros stand for it."""
+        given = [
+            np.zeros(shape, dtype) if grad is None else grad
+            for grad, (shape, dtype) in zip(grads, self.outputs, strict=True)
+        ]
+        there = {nr for nr, grad in enumerate(grads) if grad is not None}
+        found = self.runner.run([*given, *saved])
+        return [
+            grad if there & reached else None
+            for grad, reached in zip(found, self.reached, strict=True)
+        ]
+
+
+def tensor_of(result: Result, array: np.ndarray, node: Any) -> Tensor:
+    """A result of a replay as a tensor."""
+    tensor = wrap(array)
+    if result.version:
+        tensor._counter = VersionCounter()
+        tensor._counter.value = result.version
+    if result.live >= 0:
+        tensor._requires_grad = True
+        tensor._grad_fn, tensor._output_nr = node, result.live
+    elif result.node is not None:
+        tensor._requires_grad = True
+        tensor._grad_fn = result.node
+    else:
+        tensor._requires_grad = result.flag
+    return tensor

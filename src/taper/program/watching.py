@@ -1,0 +1,272 @@
+"""Watching: what the user's own code reads and does while a function is recorded.
+
+Owns: two questions.  What may the code have read that is no tensor: `Surroundings` are the globals,
+closures, attributes and containers that the function can reach, with the values they have; a
+program holds while they have these, and a function that changes them by itself is not replayed.
+And what has it called: `Watcher` sees every call that leaves the user's code for something that
+is neither taper nor known to be pure, such as `print`, `time.time` or `random.random`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from taper.autograd.provenance import is_internal
+from taper.device import device
+from taper.dtypes import dtype
+from taper.nn.modules.module import Module
+from taper.program.form import Place
+from taper.tensor import Tensor
+
+# More places to look at than this make a function too large to watch.
+LIMIT = 20_000
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), dtype, device)
+_PURE_MODULES = frozenset(
+    {None, "builtins", "math", "cmath", "_operator", "itertools", "_functools", "_collections",
+     "_collections_abc", "_abc", "_thread", "_contextvars", "_weakref", "numpy", "typing"}
+)  # fmt: skip
+_IMPURE_BUILTINS = frozenset({"print", "input", "open", "exec", "eval", "next", "breakpoint"})
+_PURE_OWNERS = (list, tuple, dict, set, frozenset, str, bytes, int, float, bool, complex, type,
+                range, slice, types.ModuleType, types.MappingProxyType, type(None))  # fmt: skip
+# Functions in C that do not look at a number they are given.
+_BLIND = frozenset({"__new__", "isinstance", "len", "hasattr"})
+_LIBRARY = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
+_NUMPY = os.path.dirname(os.path.realpath(np.__file__)) + os.sep
+
+Code = tuple[types.CodeType, dict[str, Any]]
+
+
+class Watcher:
+    """See which code of the user's runs, and what it calls, through `sys.setprofile`."""
+
+    def __init__(self) -> None:
+        self.codes: dict[types.CodeType, dict[str, Any]] = {}
+        self._imports: set[types.CodeType] = set()
+        self.effect: tuple[str, Place] | None = None
+        self.paused = False
+        self.reads = False  # whether the code has got a number that it must not look at
+
+    def __enter__(self) -> Watcher:
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+
+    def _see(self, frame: types.FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            code = frame.f_code
+            if code in self.codes or is_internal(code.co_filename) or _in_library(code):
+                return
+            by = frame.f_back.f_code if frame.f_back is not None else code
+            if by in self._imports or by.co_filename.startswith("<frozen importlib"):
+                self._imports.add(code)  # what Python does to import is not the function's
+                return
+            module = str(frame.f_globals.get("__name__"))
+            if not module.startswith(("taper.", "namedtuple_", "_distutils_hack")):
+                self.codes[code] = frame.f_globals
+        elif event == "c_call" and self.effect is None and not self.paused:
+            caller: Any = frame  # who has called Python's own code, if it is that
+            while caller is not None and (
+                _in_library(caller.f_code) or caller.f_code in self._imports
+            ):
+                caller = caller.f_back
+            if caller is None or is_internal(caller.f_code.co_filename):
+                return
+            looked = self.reads and argument.__name__ not in _BLIND and caller is frame
+            if looked or not _is_pure(argument, frame):
+                name = getattr(argument, "__qualname__", repr(argument))
+                self.effect = f"{name}() is called", (frame.f_code, frame.f_lasti)
+
+
+def _is_pure(function: Any, frame: types.FrameType) -> bool:
+    """Whether a function in C does nothing but return something made of its arguments."""
+    owner = getattr(function, "__self__", None)
+    module = getattr(function, "__module__", None)
+    name = function.__name__
+    if module == "builtins" and name in _IMPURE_BUILTINS:
+        return name == "next" and _in_library(frame.f_code)
+    if isinstance(owner, Tensor | np.ndarray | np.generic):
+        return True
+    if owner is not None and not isinstance(owner, _PURE_OWNERS):
+        return _in_library(frame.f_code) and type(owner).__module__ in _PURE_MODULES
+    if module == "sys":
+        return not name.startswith("set")
+    return module in _PURE_MODULES
+
+
+@functools.cache
+def _is_library(filename: str) -> bool:
+    """Whether a file belongs to Python or NumPy."""
+    if filename.startswith("<frozen"):
+        return True
+    path = os.path.realpath(filename)
+    return path.startswith(_NUMPY) or (path.startswith(_LIBRARY) and "site-packages" not in path)
+
+
+def _in_library(code: types.CodeType) -> bool:
+    return _is_library(code.co_filename)
+
+
+class Surroundings:
+    """The places that a function can read, each with what was in it."""
+
+    def __init__(self, codes: dict[types.CodeType, dict[str, Any]], *roots: Any) -> None:
+        self.entries: list[tuple[Any, Any, Any]] = []  # a mapping, a key, what was there
+        self.cells: list[tuple[Any, Any]] = []
+        self.sequences: list[tuple[Any, tuple[Any, ...]]] = []
+        self.refusal: str | None = None
+        self._drawn = _numpy_draws()
+        self._seen: set[int] = set()
+        self._kept: list[Any] = []
+        waiting = list(roots)
+        for code, names in codes.items():
+            waiting.extend(self._globals(code, names))
+        while waiting and self.refusal is None:
+            waiting.extend(self._look(waiting.pop()))
+            if len(self.entries) > LIMIT:
+                self.refusal = "the function can reach too many objects"
+
+    def _look(self, thing: Any) -> Iterator[Any]:
+        """Note what is in an object, and yield what to look at next."""
+        if isinstance(thing, _PLAIN) or id(thing) in self._seen or isinstance(thing, Tensor):
+            return
+        self._seen.add(id(thing))
+        self._kept.append(thing)
+        if isinstance(thing, types.MethodType):
+            yield thing.__self__
+            yield thing.__func__
+        elif isinstance(thing, types.FunctionType):
+            yield from self._function(thing)
+        elif isinstance(thing, functools.partial):
+            yield thing.func
+            yield from (thing.args, thing.keywords)
+        elif isinstance(thing, Module):
+            yield from self._module(thing)
+        elif isinstance(thing, list | tuple):
+            self.sequences.append((thing, tuple(thing)))
+            yield from thing
+        elif isinstance(thing, dict):
+            yield from self._mapping(thing)
+        elif hasattr(thing, "__next__"):
+            self.refusal = "the function can reach an iterator"
+        elif isinstance(thing, np.random.Generator | np.random.RandomState):
+            self.refusal = "the function can reach a random generator of NumPy's"
+        elif not isinstance(thing, type | types.ModuleType) and _is_users(type(thing)):
+            yield from self._mapping(getattr(thing, "__dict__", {}))
+
+    def _mapping(self, mapping: Any) -> Iterator[Any]:
+        self.entries.extend([(mapping, key, value) for key, value in mapping.items()])
+        self.sequences.append((mapping, tuple(mapping)))
+        yield from mapping.values()
+
+    def _module(self, module: Module) -> Iterator[Any]:
+        for name, value in vars(module).items():
+            self.entries.append((vars(module), name, value))
+            if isinstance(value, dict):
+                yield from self._mapping(value)
+            else:
+                yield value
+        if _is_users(type(module)):
+            yield type(module).forward
+
+    def _function(self, function: Any) -> Iterator[Any]:
+        if is_internal(function.__code__.co_filename) or _in_library(function.__code__):
+            return
+        for cell in function.__closure__ or ():
+            try:
+                self.cells.append((cell, cell.cell_contents))
+            except ValueError:
+                continue
+            yield cell.cell_contents
+        yield from function.__defaults__ or ()
+        yield from (function.__kwdefaults__ or {}).values()
+        yield from self._globals(function.__code__, function.__globals__)
+
+    def _globals(self, code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
+        """The globals that a code object names, and what it names of modules of the user's."""
+        if _in_library(code):
+            return
+        for each in codes_in(code):
+            for name in each.co_names:
+                if name not in names:
+                    continue
+                value = names[name]
+                self.entries.append((names, name, value))
+                yield value
+                if isinstance(value, types.ModuleType) and _is_users(value):
+                    members = vars(value)
+                    for member in each.co_names:
+                        if member in members:
+                            self.entries.append((members, member, members[member]))
+                            yield members[member]
+
+    def has_drawn(self) -> bool:
+        """Whether NumPy's common generator was used since."""
+        return bool(self._drawn != _numpy_draws())
+
+    def changed(self) -> str | None:
+        """The name of something that is not what it was; None if all is."""
+        for mapping, key, value in self.entries:
+            found = mapping.get(key, _GONE)
+            if found is not value and not same(found, value):
+                return str(key)
+        for cell, value in self.cells:
+            try:
+                found = cell.cell_contents
+            except ValueError:
+                found = _GONE
+            if found is not value and not same(found, value):
+                return "a variable of an enclosing function"
+        for sequence, values in self.sequences:
+            now = tuple(sequence)
+            if len(now) != len(values) or not all(map(_is_same, now, values)):
+                return f"a {type(sequence).__name__}"
+        return None
+
+
+_GONE = object()
+
+
+def _numpy_draws() -> Any:
+    """How far NumPy's common generator is: its functions are not seen by a profile."""
+    state: Any = np.random.get_state()
+    return state[1].tobytes(), state[2:]
+
+
+def _is_same(found: Any, value: Any) -> bool:
+    return found is value or same(found, value)
+
+
+def same(found: Any, value: Any) -> bool:
+    """Whether two plain values are equal in every respect: 1 is not 1.0, nor -0.0 0.0."""
+    if found.__class__ is not value.__class__ or not isinstance(value, _PLAIN):
+        return False
+    return bool(found == value) and (value.__class__ is not float or repr(found) == repr(value))
+
+
+def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code object and those of the functions defined in it."""
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, types.CodeType):
+            yield from codes_in(each)
+
+
+def _is_users(kind: Any) -> bool:
+    """Whether a class or module is neither taper's nor Python's nor NumPy's."""
+    module = getattr(kind, "__module__", None) if isinstance(kind, type) else kind.__name__
+    head = str(module).partition(".")[0]
+    if head in ("taper", "torch", "numpy", "builtins", "torchvision", "functools", "ml_dtypes"):
+        return False
+    source = getattr(sys.modules.get(str(module)), "__file__", None)
+    return source is None or not _is_library(source)
