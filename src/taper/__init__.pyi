@@ -94,6 +94,9 @@ from taper.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from taper.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from taper.autograd.grad_mode import no_grad as no_grad
 from taper.autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from taper.capturing import CaptureError as CaptureError
+from taper.capturing import Captured as Captured
+from taper.capturing import capture as capture
 from taper.compiler import compile as compile
 from taper.device import channels_last as channels_last
 from taper.device import channels_last_3d as channels_last_3d
@@ -169,6 +172,7 @@ from taper.top_level import has_spectral as has_spectral
 from taper.top_level import set_anomaly_enabled as set_anomaly_enabled
 from taper.userwarning import is_warn_always_enabled as is_warn_always_enabled
 from taper.userwarning import set_warn_always as set_warn_always
+from taper.viz.explaining import explain as explain
 from typing_extensions import TypeIs
 import numpy as _np
 
