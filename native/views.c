@@ -262,11 +262,22 @@ static PyObject *only_tuple(PyObject *given) {
     return PySequence_Tuple(given);
 }
 
+/* Whether strides are those of rows one after the other, also where a dimension has length 1: a view takes
+ * over the stride of such a dimension, as in PyTorch, and only the general way knows how. */
+static int is_row_major(PyArrayObject *array) {
+    npy_intp step = PyArray_ITEMSIZE(array);
+    for (int dim = PyArray_NDIM(array) - 1; dim >= 0; dim--) {
+        if (PyArray_STRIDE(array, dim) != step) return 0;
+        step *= PyArray_DIM(array, dim) > 1 ? PyArray_DIM(array, dim) : 1;
+    }
+    return 1;
+}
+
 /* reshaped(tensor, state, frame, function, sizes); None for `sizes`: all dimensions as one, if there are several. */
 PyObject *taper_reshaped(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (!are_quick(args, count, 5)) return NULL;
     PyArrayObject *array = taper_quiet_array(args[0], args[1]);
-    if (array == NULL || !PyArray_IS_C_CONTIGUOUS(array)) Py_RETURN_NONE;
+    if (array == NULL || !PyArray_IS_C_CONTIGUOUS(array) || !is_row_major(array)) Py_RETURN_NONE;
     npy_intp shape[NPY_MAXDIMS];
     PyObject *sizes;
     int ndim = 1;

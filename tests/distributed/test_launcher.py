@@ -175,7 +175,8 @@ def test_mpiexec_starts_processes_too(program):
         "dist.init_process_group('gloo')\n"
         "x = torch.ones(1) * (dist.get_rank() + 1)\n"
         "dist.all_reduce(x)\n"
-        "print(type(dist.group.WORLD._transport).__name__, x.item())\n"
+        "name = type(dist.group.WORLD._transport).__name__\n"
+        "import os; os.write(1, f'{name} {x.item()}\\n'.encode())\n"
     )
     mpiexec = Path(sys.executable).with_name("mpiexec")
     if not mpiexec.exists():

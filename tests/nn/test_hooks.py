@@ -64,7 +64,7 @@ def test_hooks_with_kwargs():
 def test_pre_hook_with_kwargs_must_return_a_pair():
     module = Double()
     module.register_forward_pre_hook(lambda m, args, kwargs: 5, with_kwargs=True)
-    with pytest.raises(RuntimeError, match=r"a tuple of \(new_args, new_kwargs\), but got 5.$"):
+    with pytest.raises(RuntimeError, match=r"a tuple of \(new_args, new_kwargs\), but got 5."):
         module(taper.ones(1))
 
 

@@ -14,7 +14,7 @@ from taper.arrays.native import curve
 from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.ops.elementwise.complexes import conj
-from taper.ops.elementwise.unary import inside, rsqrt
+from taper.ops.elementwise.unary import inside, reciprocal, rsqrt
 from taper.tensor import is_complex
 
 
@@ -315,7 +315,7 @@ def atan2(self: Array, other: Array) -> Array:
 @derivative(atan2, wrt=("self", "other"))
 def atan2_all(grad, self, other, needs):
     square = self * self + other * other
-    inverse = inside(1 / square, square != 0)
+    inverse = inside(reciprocal(square), square != 0)
     for_self = grad * other * inverse if needs[0] else None
     return for_self, (grad * -self * inverse if needs[1] else None)
 
