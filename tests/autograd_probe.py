@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import gc
-import re
 import warnings
 from contextlib import contextmanager
 
-_TO_ANOMALY_MODE = re.compile(" Hint: (enable anomaly detection|the backtrace further above)")
-
 
 def error(call) -> str:
-    """Return `RuntimeError: first line of the text` of what `call()` raises.
-
-    PyTorch's hint to look for the line in anomaly mode is left out: taper names the line.
-    """
+    """Return `RuntimeError: first line of the text` of what `call()` raises."""
     try:
         call()
     except Exception as found:
         text = str(found).split("\n")[0]
-        text = _TO_ANOMALY_MODE.split(text)[0]
         return f"{type(found).__name__}: {text}"
     return "no error"
 

@@ -243,3 +243,30 @@ def test_a_nan_in_backward_names_the_module():
     with taper.autograd.set_detect_anomaly(True), pytest.warns(UserWarning, match="SqrtBackward0"):
         with pytest.raises(RuntimeError, match="It was recorded in 1 Root at .*: return x.sqrt"):
             model(taper.zeros(2, 3)).sum().backward()
+
+
+OVERWRITTEN = """\
+y = taper.ones(2, requires_grad=True).exp()
+z = y * y
+y.data_ptr(); y.detach().add_(1)
+z.sum().backward()
+"""
+
+
+def test_the_hint_to_anomaly_mode_is_not_shown_where_the_line_follows(tmp_path):
+    text = shown(tmp_path, run=OVERWRITTEN)
+    assert "Hint: enable anomaly detection" not in text
+    assert "expected version 0 instead.\nIt was saved by MulBackward0 at " in text
+    text = shown(tmp_path, run=OVERWRITTEN, TAPER_FULL_TRACEBACK="1")
+    assert "Hint: enable anomaly detection" in text
+
+
+def test_the_error_itself_keeps_the_text_of_pytorch():
+    y = taper.ones(2, requires_grad=True).exp()
+    z = y * y
+    y.detach().add_(1)
+    with pytest.raises(RuntimeError, match="Hint: enable anomaly detection") as caught:
+        z.sum().backward()
+    with tracebacks.folding(caught.value):
+        assert "Hint" not in str(caught.value)
+    assert "Hint" in str(caught.value)

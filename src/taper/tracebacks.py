@@ -1,8 +1,9 @@
 """Tracebacks that show the user's frames: those inside taper are folded, in terminals and IPython.
 
-Owns: which frames are shown of an error that nobody caught.  The error itself keeps its whole
-traceback: debuggers, loggers and whoever catches the error see all of it.  A hook that somebody
-else has put in place is left alone, and one that wraps ours is given the whole traceback.
+Owns: which frames are shown of an error that nobody caught, and that PyTorch's hint to look for a
+line is not, where the line follows.  The error itself keeps its text and its whole traceback:
+debuggers, loggers and whoever catches it see all of it.  A hook that somebody else has put in place
+is left alone, and one that wraps ours is given the whole traceback.
 `TAPER_FULL_TRACEBACK=1` in the environment shows everything.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -63,7 +65,7 @@ def _is_called_by_taper(name: str) -> bool:
 @contextmanager
 def folding(error: BaseException | None) -> Iterator[int]:
     """Fold the tracebacks of an error, and of those that led to it, while they are shown."""
-    kept: list[tuple[BaseException, TracebackType | None]] = []
+    kept: list[tuple[BaseException, TracebackType | None, tuple[Any, ...]]] = []
     total = 0
     waiting = [] if error is None or shows_all() else [error]
     seen: set[int] = set()
@@ -75,16 +77,28 @@ def folding(error: BaseException | None) -> Iterator[int]:
             seen.add(id(each))
             trace, count = folded(each.__traceback__)
             if count:
-                kept.append((each, each.__traceback__))
+                kept.append((each, each.__traceback__, each.args))
                 each.__traceback__ = trace
+                each.args = tuple([_without_hint(part) for part in each.args])
                 total += count
             waiting += [one for one in (each.__cause__, each.__context__) if one is not None]
             if isinstance(each, BaseExceptionGroup):
                 waiting += each.exceptions
         yield total
     finally:
-        for each, trace in kept:
+        for each, trace, args in kept:
             each.__traceback__ = trace
+            each.args = args
+
+
+# What PyTorch says for want of the lines that taper adds below it.
+_TO_ANOMALY_MODE = re.compile(
+    r" Hint: (enable anomaly detection|the backtrace further above)[^\n]*\n(It was saved by )"
+)
+
+
+def _without_hint(part: Any) -> Any:
+    return _TO_ANOMALY_MODE.sub(r"\n\2", part) if isinstance(part, str) else part
 
 
 def _hint(count: int) -> str:

@@ -134,8 +134,10 @@ def test_n3_without_the_mode_in_forward_there_is_no_stack(torch):
 
     (text,), raised = full_warnings(run)
     assert raised == "KeyError: 'broken'"
-    assert text.startswith("Error detected in BrokenBackward. ")
-    assert "Traceback" not in text
+    assert text.startswith(
+        "Error detected in BrokenBackward. No forward pass information available. Enable detect "
+        "anomaly during forward pass for more information."
+    )
 
 
 @pytest.mark.taper_only
@@ -144,7 +146,6 @@ def test_n3_without_the_mode_in_forward_the_line_is_known_all_the_same(torch):
     y = broken(torch).apply(x)  # the forward
     with torch.autograd.set_detect_anomaly(True):
         (text,), _ = full_warnings(lambda: y.sum().backward())
-    assert text.startswith("Error detected in BrokenBackward. It was recorded at ")
     assert text.endswith(": y = broken(torch).apply(x)  # the forward")
 
 

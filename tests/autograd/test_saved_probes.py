@@ -21,17 +21,16 @@ def test_s7_integer_outputs_are_checked_and_have_no_history(torch):
     )
 
 
-def test_s7_the_hint_is_for_a_write_whose_line_is_unknown(torch):
+def test_s7_the_hint_is_another_one_in_anomaly_mode(torch):
     x = torch.ones(2, requires_grad=True)
     with torch.autograd.set_detect_anomaly(False):
         y = x.exp()
         z = y * y
-        torch._C._autograd._unsafe_set_version_counter((y,), (1,))
-        with pytest.raises(RuntimeError, match="Hint: enable anomaly detection"):
-            z.sum().backward()
+        y.detach().add_(1)
+        assert "Hint: enable anomaly detection" in error(z.sum().backward)
     with torch.autograd.set_detect_anomaly(True), pytest.warns(UserWarning, match="MulBackward0"):
-        with pytest.raises(RuntimeError, match="Hint: the backtrace further above shows the"):
-            z.sum().backward()
+        found = error(z.sum().backward)
+    assert "Hint: the backtrace further above shows the operation" in found
 
 
 def test_s8_versions_can_be_set(torch):

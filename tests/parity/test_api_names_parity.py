@@ -26,7 +26,9 @@ def test_the_list_of_names_is_fresh():
 # taper's own packages, and names that PyTorch has elsewhere.
 OWN = ("taper.files", "taper.vision", "taper.viz")
 ELSEWHERE = {
-    "taper": {"annotations", "empty_cache", "memory_stats"},  # of `from __future__`; `torch.cuda`
+    # of `from __future__`; of `torch.cuda`; taper's own
+    "taper": {"annotations", "empty_cache", "memory_stats"}
+    | {"CaptureError", "Captured", "capture", "explain"},
     "taper.autograd": {"GradcheckError"},  # a module that a function of its name hides
 }
 

@@ -117,8 +117,8 @@ OPTIONS = [
 
 
 def picture(lib: Any, program: Program, options: dict[str, Any]) -> Dot:
-    result, names = program(lib)
-    return make_dot(result, names, **options)
+    made = program(lib)  # no variable holds the result: taper would show its name
+    return make_dot(made[0], made[1], **options)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "+".join(options) or "plain")

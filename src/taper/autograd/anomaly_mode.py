@@ -92,6 +92,12 @@ def _formatted(places: Sequence[Place]) -> str:
     return "".join(lines)
 
 
+_NO_STACK = (
+    "No forward pass information available. Enable detect anomaly during forward pass for more "
+    "information."
+)
+
+
 def report(node: Node) -> None:
     """Warn where a failing node was recorded, and by the backward of which nodes (§N3, §N4)."""
     lead = f"Error detected in {node._class_name()}."
@@ -105,22 +111,13 @@ def report(node: Node) -> None:
                 _formatted(metadata[TRACEBACK]),
             )
         else:
-            _say(f"{lead} {_where(node)}", "")
+            known = "" if node._code is None else f"\nIt was recorded {origin(node)}"
+            _say(f"{lead} {_NO_STACK}", known)
         parent = metadata.get(PARENT)
         if parent is None:
             return
         lead = f"\n\nPrevious calculation was induced by {parent._class_name()}."
         node = parent
-
-
-def _where(node: Node) -> str:
-    """Return where a node was recorded; PyTorch's advice if there was no line."""
-    if node._code is not None:
-        return f"It was recorded {origin(node)}"
-    return (
-        "No forward pass information available. Enable detect anomaly during forward pass for "
-        "more information."
-    )
 
 
 def _say(text: str, rest: str) -> None:
@@ -224,7 +221,7 @@ def refuse_nan(node: Node, results: Sequence[Any]) -> None:
         if array is not None and not is_finite(array) and np.isnan(array).any():
             raise RuntimeError(
                 f"Function '{node._class_name()}' returned nan values in its {position}th output."
-                + (f"\n{_where(node)}" if node._code is not None else "")
+                + (f"\nIt was recorded {origin(node)}" if node._code is not None else "")
             )
 
 

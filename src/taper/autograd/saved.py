@@ -63,7 +63,8 @@ PACK_WRITES_TEXT = (
 )
 
 
-# Where PyTorch sends those who look for the line; only for what was recorded in no line.
+# Where PyTorch sends those who look for the line.  They are part of the text, which programs
+# compare; `tracebacks` shows an error that nobody caught without them, since the lines follow.
 _HINTS = {
     True: " Hint: the backtrace further above shows the operation that failed to compute its "
     "gradient. The variable in question was changed in there or anywhere later. Good luck!",
@@ -161,8 +162,7 @@ def modified_error(
     if producer is not None and nr not in producer._without_grad:
         text += f", which is output {nr} of {producer._forward_name()},"
     text += f" is at version {int(counter.value)}; expected version {int(expected)} instead."
-    if node is None or node._code is None or counter.code is None:
-        text += _HINTS[bool(local.state.mode & ANOMALY)]
+    text += _HINTS[bool(local.state.mode & ANOMALY)]
     if node is not None and node._code is not None:
         text += f"\nIt was saved by {node._class_name()} {origin(node)}"
     if counter.code is not None:
