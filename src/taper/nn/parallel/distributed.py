@@ -58,6 +58,12 @@ class DistributedDataParallel(Module):
                 "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
                 f"{device_ids}, output_device {output_device}, and module parameters {devices}."
             )
+        if self.process_group.size() > 1:
+            raise NotImplementedError(
+                "DistributedDataParallel works in a group of one process; in larger ones average "
+                "the gradients yourself after backward(): distributed.all_reduce(p.grad, "
+                "ReduceOp.AVG) for every parameter p"
+            )
         self.module = module
         self.device_ids = None
         self.output_device = None
