@@ -481,6 +481,17 @@ def parameters_are_updated_by_hand(wrap: Any) -> list[Any]:
 
 
 @trick
+def arguments_receive_gradients(wrap: Any) -> list[Any]:
+    step = wrap(lambda x: (x * x).sum().backward())
+    found = []
+    for number in range(6):
+        x = data(number).requires_grad_()
+        step(x)
+        found.append(x.grad)
+    return found
+
+
+@trick
 def an_iterator_is_consumed(wrap: Any) -> list[Any]:
     batches = iter([data(number) for number in range(8)])
 

@@ -91,7 +91,6 @@ def kind_of(tensor: Tensor) -> tuple[Any, ...]:
         bool(tensor.requires_grad),
         type(tensor),
         tensor._counter is INFERENCE_COUNTER,
-        tensor.is_leaf,
         _has_hooks(tensor._meta),
     )
 

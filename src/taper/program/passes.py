@@ -230,6 +230,9 @@ def _arrive(
         meta.hooks or meta.post_accumulate_hooks or _has_hooks(node) or leaf._view is not None
     ):
         recorder.give_up("a leaf has hooks, or is a view")
+    known = recorder.find(leaf._array)
+    if known is not None and known.origin == "input":  # another call has another one
+        recorder.give_up("an argument receives a gradient inside the function")
     argument = None if grad is None or recorder.refusal else recorder.references(grad)
     with recorder.suspended():
         engine.evaluate(node, grads, task)

@@ -294,7 +294,8 @@ class Recorder:
         return result
 
     def _see_fill(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
-        result = run(*args, **kwargs)
+        with self.suspended():  # one way of filling may use another
+            result = run(*args, **kwargs)
         if self.find(args[0]) is None:
             call = calls.draw_call(function, args[0], args[1:], kwargs)
             self.emit("op", name, call, (), [self.made(result)], pure=False)
