@@ -336,10 +336,14 @@ class Links:
 
     # --- for the transport ---------------------------------------------------------------------
 
+    def named_problem(self, operation: str) -> DistBackendError:
+        """What broke the group, as the operation that meets it says it."""
+        return DistBackendError(str(self.problem).replace(_SOME, operation, 1))
+
     def check(self, operation: str, needed: Collection[int]) -> None:
         """Raise if a member that is needed has ended, or if somebody says the group is broken."""
         if self.problem is not None:
-            raise DistBackendError(str(self.problem).replace(_SOME, operation, 1))
+            raise self.named_problem(operation)
         for rank in sorted(self.gone.keys() & needed):
             if rank not in self._polite:
                 raise is_dead(operation, rank, self.rank)

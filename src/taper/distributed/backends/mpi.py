@@ -157,7 +157,7 @@ class Mpi:
         _State.is_broken = True
         late = self._links.behind()
         if self._links.problem is not None:
-            raise self._links.problem
+            raise self._links.named_problem(patience.operation)
         problem = was_late(patience.operation, late, patience.seconds, self.rank)
         self._links.tell(problem)
         raise problem
@@ -178,9 +178,9 @@ class Mpi:
     def _begin(self, operation: str, dtype: Any, count: int, root: int, op: Any) -> Patience:
         """Compare what all members are about to do."""
         self._links.calls += 1
-        if self._links.problem is not None:
-            raise self._links.problem
         patience = Patience(f"{operation} (number {self._links.calls} of the group)", self.seconds)
+        if self._links.problem is not None:
+            raise self._links.named_problem(patience.operation)
         if self.size > 1:
             own = fingerprint(operation, dtype, count, root, op)
             both = np.concatenate([own, -own])
