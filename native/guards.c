@@ -75,11 +75,16 @@ static int externals_hold(PyObject *row) {
 /* (dictionary, key, value) one after the other. */
 static int entries_hold(PyObject *row) {
     for (Py_ssize_t nr = 0; nr + 2 < PyTuple_GET_SIZE(row); nr += 3) {
-        PyObject *mapping = PyTuple_GET_ITEM(row, nr);
-        if (!PyDict_Check(mapping)) return 0;
-        PyObject *found = PyDict_GetItemWithError(mapping, PyTuple_GET_ITEM(row, nr + 1));
+        PyObject *mapping = PyTuple_GET_ITEM(row, nr), *key = PyTuple_GET_ITEM(row, nr + 1);
+        PyObject *found = NULL;
+        if (PyDict_Check(mapping)) {
+            found = PyDict_GetItemWithError(mapping, key);
+        } else if (Py_IS_TYPE(mapping, &PyDictProxy_Type)) { /* of a class, which holds what is in it */
+            found = PyObject_GetItem(mapping, key);
+            Py_XDECREF(found);
+        }
         if (found != PyTuple_GET_ITEM(row, nr + 2)) {
-            if (PyErr_Occurred()) PyErr_Clear();
+            PyErr_Clear();
             return 0;
         }
     }

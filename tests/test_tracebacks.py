@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import taper
-from taper import nn, tracebacks
+from taper import nn
+from taper.autograd import tracebacks
 from taper.autograd.provenance import describe, here
 
 WRONG_CONVOLUTION = """\

@@ -13,7 +13,9 @@ kinds=("$@")
 [ ${#kinds[@]} -gt 0 ] || kinds=(address thread)
 
 tests=(tests/test_native.py tests/test_threads.py tests/test_curves.py tests/test_engines.py
-  tests/test_*_kernels.py tests/test_draws.py tests/optim tests/program/test_lowering.py)
+  tests/test_*_kernels.py tests/test_draws.py tests/optim tests/program/test_lowering.py
+  tests/program/test_capture.py tests/test_quick_ways.py tests/test_products.py tests/nn/test_callers.py
+  tests/distributed/test_arena.py)
 
 for kind in "${kinds[@]}"; do
   case $kind in

@@ -10,8 +10,8 @@ from math import e, inf, nan, pi
 from typing import Any as _Any
 
 from taper import autograd, ops, pickling, random, return_types, version
-from taper import tracebacks as _tracebacks
 from taper.arrays.memory import empty_cache, memory_stats
+from taper.autograd import tracebacks as _tracebacks
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from taper.autograd.grad_mode import (
     enable_grad,
@@ -96,7 +96,7 @@ _ON_DEMAND = frozenset(
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {"explain": "viz.explaining", "vmap": "func"}
-_FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "capturing")
+_FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "program.capturing")
 _TOP_LEVEL = """
 DisableTorchFunction DisableTorchFunctionSubclass _assert get_device_module has_lapack has_mkl
 has_openmp has_spectral set_anomaly_enabled

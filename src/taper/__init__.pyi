@@ -94,9 +94,6 @@ from taper.autograd.grad_mode import is_grad_enabled as is_grad_enabled
 from taper.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from taper.autograd.grad_mode import no_grad as no_grad
 from taper.autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from taper.capturing import CaptureError as CaptureError
-from taper.capturing import Captured as Captured
-from taper.capturing import capture as capture
 from taper.compiler import compile as compile
 from taper.device import channels_last as channels_last
 from taper.device import channels_last_3d as channels_last_3d
@@ -134,6 +131,9 @@ from taper.ops.creation.legacy import set_default_tensor_type as set_default_ten
 from taper.ops.creation.legacy import tensortype as _tensortype
 from taper.ops.creation.ranges import range as range
 from taper.printing import set_printoptions as set_printoptions
+from taper.program.capturing import CaptureError as CaptureError
+from taper.program.capturing import Captured as Captured
+from taper.program.capturing import capture as capture
 from taper.random import Generator as Generator
 from taper.random import default_generator as default_generator
 from taper.random import get_rng_state as get_rng_state

@@ -28,7 +28,7 @@ def test_the_third_call_is_replayed():
     captured = taper.capture(lambda x: x + 1)
     results = called(captured, 4, taper.ones(2))
     assert [each.tolist() for each in results] == [[2.0, 2.0]] * 4
-    assert captured.explain().startswith("1 instructions, replayed 2 times")
+    assert captured.explain().startswith("1 instruction, replayed 2 times")
 
 
 def test_it_is_a_decorator_with_and_without_options():

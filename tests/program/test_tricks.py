@@ -5,6 +5,7 @@ Long because: each trick is a program of its own.
 
 from __future__ import annotations
 
+import collections
 import random
 from collections.abc import Callable
 from typing import Any
@@ -293,6 +294,63 @@ def a_number_is_read_and_looked_at(wrap: Any) -> list[Any]:
 
     step = wrap(lambda x: math.sqrt(x.sum().item()))
     return [step(data(number)) for number in range(6)]
+
+
+@trick
+def a_number_is_read_and_formatted_in_the_old_way(wrap: Any) -> list[Any]:
+    step = wrap(lambda x: "%.2f" % x.sum().item())  # noqa: UP031
+    return [step(data(number)) for number in range(6)]
+
+
+@trick
+def an_attribute_of_a_class_changes(wrap: Any) -> list[Any]:
+    class Options:
+        rate = 0.5
+
+    step = wrap(lambda x: x * Options.rate)
+    found = []
+    for number in range(6):
+        Options.rate = 0.5 if number < 4 else 0.25
+        found.append(step(data(number)))
+    return found
+
+
+@trick
+def an_attribute_in_a_slot_changes(wrap: Any) -> list[Any]:
+    class Options:
+        __slots__ = ("rate",)
+
+    options = Options()
+    step = wrap(lambda x: x * options.rate)
+    found = []
+    for number in range(6):
+        options.rate = 0.5 if number < 4 else 0.25
+        found.append(step(data(number)))
+    return found
+
+
+@trick
+def other_code_runs_each_time(wrap: Any) -> list[Any]:
+    place = {"scale": 1.0}
+
+    def step(x: Any) -> Any:
+        return eval("lambda x: x * place['scale']", {"place": place})(x)
+
+    captured = wrap(step)
+    found = []
+    for number in range(8):
+        place["scale"] = float(number)
+        found.append(captured(data(number)))
+    return found
+
+
+@trick
+def arguments_are_nested(wrap: Any) -> list[Any]:
+    Pair = collections.namedtuple("Pair", "left right")
+    step = wrap(lambda pair, *, more: {"sum": pair.left + more["x"][0], "other": [pair.right, 3]})
+    return [
+        step(Pair(data(number), data(1)), more={"x": [data(number), None]}) for number in range(6)
+    ]
 
 
 @trick
@@ -592,6 +650,8 @@ def shown(value: Any) -> Any:
         return (tuple(value.shape), value.detach().flatten().tolist(), flags)
     if isinstance(value, tuple | list):
         return [shown(each) for each in value]
+    if isinstance(value, dict):
+        return {name: shown(each) for name, each in value.items()}
     return type(value), value
 
 

@@ -9,8 +9,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from taper.capturing import capture
 from taper.nn import Module
+from taper.program.capturing import capture
 
 
 class OptimizedModule(Module):

@@ -6,6 +6,7 @@ builds a faster runner where it can; this one says what a program means.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,6 +51,23 @@ class PlainRunner:
         finally:
             state.mode, state.cut = mode, cut
         return [arrays[each.number] for each in program.results]
+
+    def timed(self, inputs: Sequence[np.ndarray]) -> list[tuple[float, list[Instruction]]]:
+        """Run all instructions; returns the seconds of each step, with what belongs to it."""
+        rows: list[tuple[float, list[Instruction]]] = []
+        step = self.step
+
+        def measured(instruction: Instruction, arrays: list[Any]) -> None:
+            start = time.perf_counter()
+            step(instruction, arrays)
+            rows.append((time.perf_counter() - start, [instruction]))
+
+        self.step = measured  # type: ignore[method-assign]
+        try:
+            PlainRunner.run(self, inputs)
+        finally:
+            del self.step
+        return rows
 
     def failed(self) -> Instruction | None:
         """The instruction that raised, if it is known."""

@@ -20,6 +20,7 @@ from taper.program.form import Program
 from taper.program.watching import Surroundings, same
 from taper.settings import settings
 from taper.tensor import Tensor
+from taper.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
 
 _GLOBAL_HOOKS = (
     calls.global_forward_pre_hooks,
@@ -29,56 +30,48 @@ _GLOBAL_HOOKS = (
 )
 
 
-def taken_apart(structure: Any, tensors: list[Tensor]) -> Any:
-    """Collect the tensors of nested arguments; returns what is left, hashable or not."""
-    if isinstance(structure, Tensor):
-        for nr, each in enumerate(tensors):
-            if each is structure:
-                return _Place(nr)
-        tensors.append(structure)
-        return _Place(len(tensors) - 1)
-    if structure.__class__ is tuple or structure.__class__ is list:
-        return (structure.__class__, *[taken_apart(each, tensors) for each in structure])
-    if structure.__class__ is dict:
-        return (dict, *[(key, taken_apart(each, tensors)) for key, each in structure.items()])
-    return structure
+class Arguments:
+    """The arguments of a call: tensors, and everything else in its place."""
 
+    __slots__ = ("places", "rest", "spec", "tensors")
 
-def put_together(rest: Any, tensors: Sequence[Tensor]) -> Any:
-    """The arguments that `taken_apart` has taken apart."""
-    if rest.__class__ is _Place:
-        return tensors[rest.number]
-    if rest.__class__ is tuple:
-        kind, *parts = rest
-        if kind is dict:
-            return {key: put_together(each, tensors) for key, each in parts}
-        return kind([put_together(each, tensors) for each in parts])
-    return rest
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        leaves, self.spec = tree_flatten((args, kwargs))
+        self.tensors: list[Tensor] = []
+        self.places: list[int | None] = []  # for each leaf the number of its tensor
+        self.rest: list[Any] = []  # the leaves that are none
+        numbers: dict[int, int] = {}
+        for leaf in leaves:
+            if not isinstance(leaf, Tensor):
+                self.places.append(None)
+                self.rest.append(leaf)
+                continue
+            if id(leaf) not in numbers:
+                numbers[id(leaf)] = len(self.tensors)
+                self.tensors.append(leaf)
+            self.places.append(numbers[id(leaf)])
 
+    def agree(self, other: Arguments) -> bool:
+        """Whether the arguments are the same, but for what the tensors are."""
+        return (
+            self.places == other.places
+            and self.spec == other.spec
+            and all(
+                one is two or same(one, two) for one, two in zip(self.rest, other.rest, strict=True)
+            )
+        )
 
-class _Place:
-    """The place of a tensor among the arguments."""
+    def with_tensors(self, tensors: Sequence[Tensor]) -> Any:
+        """The arguments with other tensors: (args, kwargs)."""
+        rest = iter(self.rest)
+        leaves = [next(rest) if nr is None else tensors[nr] for nr in self.places]
+        return tree_unflatten(leaves, self.spec)
 
-    __slots__ = ("number",)
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __repr__(self) -> str:
-        return f"tensor {self.number}"
-
-
-def agree(one: Any, other: Any) -> bool:
-    """Whether two sets of arguments without their tensors are the same."""
-    if one is other:
-        return True
-    if one.__class__ is not other.__class__:
-        return False
-    if one.__class__ is tuple:
-        return len(one) == len(other) and all(map(agree, one, other))
-    if one.__class__ is _Place:
-        return bool(one.number == other.number)
-    return same(one, other)
+    def without_tensors(self) -> Arguments:
+        """What is kept of them: a program keeps no argument alive."""
+        kept = Arguments((), {})
+        kept.spec, kept.places, kept.rest = self.spec, self.places, self.rest
+        return kept
 
 
 def kind_of(tensor: Tensor) -> tuple[Any, ...]:
@@ -116,14 +109,13 @@ class Guards:
 
     def __init__(
         self,
-        rest: Any,
-        tensors: Sequence[Tensor],
+        arguments: Arguments,
         state: State,
         program: Program | None,
         surroundings: Surroundings | None,
     ) -> None:
-        self.rest = rest
-        self.kinds = [kind_of(each) for each in tensors]
+        self.arguments = arguments.without_tensors()
+        self.kinds = [kind_of(each) for each in arguments.tensors]
         self.modes = modes_of(state)
         self.surroundings = surroundings
         self.fast: tuple[Any, ...] | None = None
@@ -134,9 +126,8 @@ class Guards:
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let calls with such arguments be recognised in C, by identity: 0.5 us and not 10."""
-        plain = all(not isinstance(each, tuple | list | dict) for each in args)
         around = self.surroundings
-        if native is None or kwargs or not plain or around is None:
+        if native is None or kwargs or around is None or not all(map(tree_is_leaf, args)):
             return
         expected = [_expected(each) if isinstance(each, Tensor) else each for each in args]
         externals = [part for tensor, *kind, _ in self.externals for part in (tensor, *kind)]
@@ -158,13 +149,14 @@ class Guards:
             and native.guards_hold(args, *self.fast)
         )
 
-    def hold(self, rest: Any, tensors: Sequence[Tensor], state: State) -> bool:
+    def hold(self, arguments: Arguments, state: State) -> bool:
         """Whether the program is what a call with these arguments would do."""
-        if len(tensors) != len(self.kinds) or not agree(rest, self.rest):
-            return False
-        if [kind_of(each) for each in tensors] != self.kinds or modes_of(state) != self.modes:
-            return False
-        return self.around_holds()
+        return (
+            self.arguments.agree(arguments)
+            and [kind_of(each) for each in arguments.tensors] == self.kinds
+            and modes_of(state) == self.modes
+            and self.around_holds()
+        )
 
     def around_holds(self) -> bool:
         """Whether all is as it was beside the arguments."""

@@ -16,7 +16,7 @@ from taper.autograd.provenance import describe
 from taper.autograd.state import local
 from taper.program.derivation import derive
 from taper.program.form import Place, Program, Value
-from taper.program.guards import Guards, put_together
+from taper.program.guards import Arguments, Guards
 from taper.program.reads import Read
 from taper.program.recording import Recorder
 from taper.program.replays import (
@@ -24,13 +24,13 @@ from taper.program.replays import (
     CapturedBackward,
     Number,
     Result,
-    described,
     plain_results,
     tensor_of,
 )
 from taper.program.watching import Surroundings, Watcher
 from taper.random import get_rng_state, set_rng_state
 from taper.tensor import Tensor
+from taper.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 
 
 class Entry:
@@ -41,8 +41,8 @@ class Entry:
         self.refusal = refusal
         self.program = Program()
         self.runner: Any = None
-        self.structure: Any = None
-        self.results: list[Result] = []
+        self.spec: Any = None  # how the results are nested
+        self.results: list[Any] = []  # a Result, a Number, or something that is always the same
         self.backward: BackwardProgram | None = None
         self.saved = 0  # how many results of the program are kept for the backward
         self.place: Place = (None, 0)
@@ -68,7 +68,7 @@ class Entry:
         rng = get_rng_state() if self.draws else None
 
         def again() -> list[Tensor]:
-            args, kwargs = put_together(self.guards.rest, tensors)
+            args, kwargs = self.guards.arguments.with_tensors(tensors)
             now = get_rng_state() if rng is not None else None
             try:
                 if rng is not None:
@@ -78,9 +78,13 @@ class Entry:
             finally:
                 if now is not None:
                     set_rng_state(now)
-            found: dict[int, Tensor] = {}
-            _pair(self.structure, result, found)
-            return [found[nr] for nr in sorted(found)]
+            pairs = zip(self.results, tree_leaves(result), strict=True)
+            live = {
+                each.live: tensor
+                for each, tensor in pairs
+                if isinstance(each, Result) and each.live >= 0
+            }
+            return [live[nr] for nr in sorted(live)]
 
         return again
 
@@ -92,60 +96,43 @@ class Entry:
             node = CapturedBackward(self.backward, tensors, saved, self.place)
             node.again = self.again_with(tensors)
         made: dict[int, Tensor] = {}
+        leaves = [self._leaf(each, arrays, tensors, node, made) for each in self.results]
+        return leaves[0] if self.spec.is_leaf() else tree_unflatten(leaves, self.spec)
 
-        def make(each: Any) -> Any:
-            if isinstance(each, Number):
-                return arrays[each.number].item()
-            if each.tensor is not None:
-                return each.tensor
-            if each.position >= 0:
-                return tensors[each.position]
-            if each.number not in made:
-                made[each.number] = tensor_of(each, arrays[each.number], node)
-            return made[each.number]
-
-        return _filled_in(self.structure, make)
-
-
-def _pair(structure: Any, result: Any, found: dict[int, Tensor]) -> None:
-    """Find the tensors of a result that have a number in the backward program."""
-    if isinstance(structure, Result):
-        if structure.live >= 0:
-            found[structure.live] = result
-    elif isinstance(structure, tuple | list):
-        for one, other in zip(structure, result, strict=True):
-            _pair(one, other, found)
-    elif isinstance(structure, dict):
-        for name, each in structure.items():
-            _pair(each, result[name], found)
-
-
-def _filled_in(structure: Any, make: Callable[[Any], Any]) -> Any:
-    if isinstance(structure, Result | Number):
-        return make(structure)
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*[_filled_in(each, make) for each in structure])
-    if structure.__class__ in (tuple, list):
-        return structure.__class__([_filled_in(each, make) for each in structure])
-    if isinstance(structure, dict):
-        made = {name: _filled_in(each, make) for name, each in structure.items()}
-        return made if structure.__class__ is dict else type(structure)(made)
-    return structure
+    def _leaf(
+        self,
+        each: Any,
+        arrays: list[np.ndarray],
+        tensors: Sequence[Tensor],
+        node: Any,
+        made: dict[int, Tensor],
+    ) -> Any:
+        """One of the results; a tensor that is returned twice is made once."""
+        if isinstance(each, Number):
+            return arrays[each.number].item()
+        if not isinstance(each, Result):
+            return each
+        if each.tensor is not None:
+            return each.tensor
+        if each.position >= 0:
+            return tensors[each.position]
+        if each.number not in made:
+            made[each.number] = tensor_of(each, arrays[each.number], node)
+        return made[each.number]
 
 
 def learn(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    rest: Any,
-    tensors: list[Tensor],
+    arguments: Arguments,
     codes: dict[Any, Any],
     build: Callable[[Program], Any],
 ) -> tuple[Any, Entry, dict[Any, Any]]:
     """Call a function once more, recorded; returns its result, what is known, the code it ran."""
     state = local.state
-    surroundings = Surroundings(codes, function, rest)
-    recorder = Recorder(tensors)
+    surroundings = Surroundings(codes, function, arguments.rest)
+    recorder = Recorder(arguments.tensors)
     watcher = recorder.watcher = Watcher()
     if surroundings.refusal is not None:
         recorder.give_up(surroundings.refusal)
@@ -157,14 +144,14 @@ def learn(
         refusal = f"the function changes {changed}", recorder.place()
     if refusal is None and surroundings.has_drawn():
         refusal = "random numbers of NumPy's are drawn", recorder.place()
-    entry = Entry(Guards(rest, tensors, state, recorder.program, surroundings), refusal)
+    entry = Entry(Guards(arguments, state, recorder.program, surroundings), refusal)
     if recorder.program.instructions:
         entry.place = recorder.program.instructions[0].place
     if refusal is None:
-        _describe(entry, recorder, result, tensors, build)
+        _describe(entry, recorder, result, arguments.tensors, build)
         refusal = entry.refusal = recorder.refusal
     if refusal is not None:  # whatever is around it: a function with effects has them again
-        entry.guards = Guards(rest, tensors, state, None, None)
+        entry.guards = Guards(arguments, state, None, None)
     else:
         entry.program = recorder.program
         entry.guards.prepare(args, kwargs)
@@ -184,6 +171,50 @@ def _writes_outside(instruction: Any) -> bool:
     return any(each.memory.origin in ("input", "external") for each in instruction.writes)
 
 
+class _Results:
+    """Find out what a function returned, leaf by leaf."""
+
+    def __init__(self, recorder: Recorder, tensors: Sequence[Tensor]) -> None:
+        self.recorder, self.tensors = recorder, tensors
+        self.values: list[Value] = []  # what the program returns
+        self.live: list[tuple[Result, Tensor]] = []  # those with a history
+        self._known: dict[int, Result] = {}
+
+    def describe(self, leaf: Any) -> Any:
+        """A Result for a tensor, a Number for what `item()` gave, else the leaf itself."""
+        if isinstance(leaf, Read):
+            self.values.append(leaf.value)
+            return Number(len(self.values) - 1)
+        if isinstance(leaf, Tensor):
+            if id(leaf) not in self._known:
+                self._known[id(leaf)] = self._result(leaf)
+            return self._known[id(leaf)]
+        if self.recorder.watcher.reads and isinstance(leaf, str | float | int | complex):
+            # It may be made of a number that was read: `"%.2f" % x.item()` does not tell.
+            if not isinstance(leaf, bool):
+                self.recorder.give_up("item(): what is returned may be made of the number")
+        return leaf
+
+    def _result(self, tensor: Tensor) -> Result:
+        found = Result(len(self.values), tensor)
+        for position, each in enumerate(self.tensors):
+            if each is tensor:
+                found.position = position
+                return found
+        value = self.recorder.value_of(tensor)
+        if value is None:
+            return found
+        if value.origin == "external" and value.tensor is tensor:
+            found.tensor = tensor
+        elif value.memory.origin in ("input", "external"):
+            self.recorder.give_up("a view of an argument or of another tensor is returned")
+        else:
+            self.values.append(value)
+            if tensor.requires_grad and tensor.grad_fn is not None:
+                self.live.append((found, tensor))
+        return found
+
+
 def _describe(
     entry: Entry,
     recorder: Recorder,
@@ -192,40 +223,12 @@ def _describe(
     build: Callable[[Program], Any],
 ) -> None:
     """Note what the function returned, and its backward if the results have a history."""
-    values: list[Value] = []
-    live: list[Result] = []
-    kept: dict[int, tuple[Result, Tensor]] = {}
-
-    def make(each: Any) -> Any:
-        if isinstance(each, Read):
-            values.append(each.value)
-            return Number(len(values) - 1)
-        if id(each) in kept:
-            return kept[id(each)][0]
-        found = Result(len(values), each)
-        kept[id(each)] = found, each
-        for position, tensor in enumerate(tensors):
-            if tensor is each:
-                found.position = position
-                return found
-        value = recorder.value_of(each)
-        if value is None:
-            return found
-        if value.origin == "external" and value.tensor is each:
-            found.tensor = each
-        elif value.memory.origin in ("input", "external"):
-            recorder.give_up("a view of an argument or of another tensor is returned")
-        else:
-            values.append(value)
-            if each.requires_grad and each.grad_fn is not None:
-                live.append(found)
-        return found
-
-    entry.structure = described(result, make)
+    results = _Results(recorder, tensors)
+    leaves, entry.spec = tree_flatten(result)
+    entry.results = [results.describe(each) for each in leaves]
     if recorder.refusal is None:
         saved: list[Value] = []
-        if live:
-            pairs = [(each, owner) for each, owner in kept.values() if each in live]
-            entry.backward, saved = derive(recorder, pairs, build)
-        recorder.program.results = (*values, *saved)
+        if results.live:
+            entry.backward, saved = derive(recorder, results.live, build)
+        recorder.program.results = (*results.values, *saved)
         entry.saved = len(saved)

@@ -60,14 +60,7 @@ class Runner(PlainRunner):
     def run(self, inputs: Any) -> list[np.ndarray]:
         """Run the program on the arrays of its inputs; returns those of its results."""
         if self.handle is not None:
-            self.is_in_python = False
-            state = local.state
-            mode, cut = state.mode, state.cut
-            state.mode, state.cut = mode | NO_GRAD, cut if mode & NO_GRAD else IN_BACKWARD
-            try:
-                results: list[np.ndarray] | None = native.run_program(self.handle, inputs)
-            finally:
-                state.mode, state.cut = mode, cut
+            results = self._run_natively(inputs)
             if results is not None:
                 self.runs += 1
                 if self.runs == COMPILE_AFTER:
@@ -75,6 +68,28 @@ class Runner(PlainRunner):
                 return results
         self.is_in_python = True
         return super().run(inputs)
+
+    def _run_natively(self, inputs: Any, *times: np.ndarray) -> list[np.ndarray] | None:
+        self.is_in_python = False
+        state = local.state
+        mode, cut = state.mode, state.cut
+        state.mode, state.cut = mode | NO_GRAD, cut if mode & NO_GRAD else IN_BACKWARD
+        try:
+            results: list[np.ndarray] | None = native.run_program(self.handle, inputs, *times)
+        finally:
+            state.mode, state.cut = mode, cut
+        return results
+
+    def timed(self, inputs: Any) -> list[tuple[float, list[Instruction]]]:
+        """Run the program; returns the seconds of each step, with what belongs to it."""
+        times = np.zeros(len(self.plan.steps) if self.handle is not None else 0)
+        if self.handle is None or self._run_natively(inputs, times) is None:
+            return super().timed(inputs)
+        parts = [members(self.fusion.order[self.plan.rows[nr]]) for nr in range(len(times))]
+        return [
+            (seconds, [self.program.instructions[position] for position in part])
+            for seconds, part in zip(times.tolist(), parts, strict=True)
+        ]
 
     def _compile(self) -> None:
         """Let the large groups be compiled in the background; they are used when they are there."""

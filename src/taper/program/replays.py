@@ -22,6 +22,7 @@ from taper.autograd.views import gradient_edge
 from taper.program.form import Value
 from taper.program.reads import Read, plain_number
 from taper.tensor import Tensor, wrap
+from taper.utils._pytree import tree_map_only
 
 
 class Result:
@@ -49,23 +50,9 @@ class Number:
         self.number = number
 
 
-def described(structure: Any, make: Any) -> Any:
-    """The results with descriptions in the place of tensors and numbers read from them."""
-    if isinstance(structure, Tensor | Read):
-        return make(structure)
-    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
-        return type(structure)(*[described(each, make) for each in structure])
-    if structure.__class__ in (tuple, list):
-        return structure.__class__([described(each, make) for each in structure])
-    if isinstance(structure, dict):
-        made = {name: described(each, make) for name, each in structure.items()}
-        return made if structure.__class__ is dict else type(structure)(made)
-    return structure
-
-
-def plain_results(structure: Any) -> Any:
+def plain_results(result: Any) -> Any:
     """The results of the recorded call, with ordinary numbers."""
-    return described(structure, lambda each: plain_number(each) if isinstance(each, Read) else each)
+    return tree_map_only(Read, plain_number, result)
 
 
 class CapturedBackward(BuiltinNode):

@@ -37,6 +37,10 @@ _PURE_MODULES = frozenset(
 _IMPURE_BUILTINS = frozenset({"print", "input", "open", "exec", "eval", "next", "breakpoint"})
 _PURE_OWNERS = (list, tuple, dict, set, frozenset, str, bytes, int, float, bool, complex, type,
                 range, slice, types.ModuleType, types.MappingProxyType, type(None))  # fmt: skip
+# What Python itself keeps in a class.
+_OF_CLASSES = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__"})
+_METHODS = (types.FunctionType, staticmethod, classmethod, property, types.GetSetDescriptorType,
+            types.MemberDescriptorType, types.WrapperDescriptorType)  # fmt: skip
 # Functions in C that do not look at a number they are given.
 _BLIND = frozenset({"__new__", "isinstance", "len", "hasattr"})
 _LIBRARY = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
@@ -161,13 +165,28 @@ class Surroundings:
             self.refusal = "the function can reach an iterator"
         elif isinstance(thing, np.random.Generator | np.random.RandomState):
             self.refusal = "the function can reach a random generator of NumPy's"
-        elif not isinstance(thing, type | types.ModuleType) and _is_users(type(thing)):
+        elif isinstance(thing, type):
+            yield from self._class(thing)
+        elif not isinstance(thing, types.ModuleType) and _is_users(type(thing)):
+            yield type(thing)
             yield from self._mapping(getattr(thing, "__dict__", {}))
+            if any(vars(each).get("__slots__") for each in type(thing).__mro__):
+                self.refusal = "the function can reach an object with __slots__"
 
     def _mapping(self, mapping: Any) -> Iterator[Any]:
         self.entries.extend([(mapping, key, value) for key, value in mapping.items()])
         self.sequences.append((mapping, tuple(mapping)))
         yield from mapping.values()
+
+    def _class(self, cls: type) -> Iterator[Any]:
+        """The attributes of a class of the user's that are no methods."""
+        for each in cls.__mro__:
+            if not _is_users(each):
+                continue
+            for name, value in vars(each).items():
+                if name not in _OF_CLASSES and not isinstance(value, _METHODS):
+                    self.entries.append((vars(each), name, value))
+                    yield value
 
     def _module(self, module: Module) -> Iterator[Any]:
         for name, value in vars(module).items():
@@ -178,6 +197,7 @@ class Surroundings:
                 yield value
         if _is_users(type(module)):
             yield type(module).forward
+            yield type(module)
 
     def _function(self, function: Any) -> Iterator[Any]:
         if is_internal(function.__code__.co_filename) or _in_library(function.__code__):

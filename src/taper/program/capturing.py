@@ -1,4 +1,7 @@
-"""`capture`: a function of tensors, recorded once and then replayed without its Python (D15)."""
+"""`taper.capture`: a function of tensors, recorded once and then replayed (D15).
+
+Owns: what users call.  Which calls are recorded and replayed is decided here; how, in `learning`.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,14 @@ import functools
 import linecache
 import sys
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from taper.autograd import anomaly_mode
 from taper.autograd.provenance import line_of
 from taper.autograd.state import local
-from taper.program.executor import PlainRunner
 from taper.program.form import Place, Program
-from taper.program.guards import agree, is_ordinary, kind_of, modes_of, taken_apart
+from taper.program.guards import Arguments, Guards, is_ordinary
 from taper.program.learning import Entry, learn
 from taper.program.lowering import build
 from taper.program.pieces import Pieces
@@ -49,7 +50,7 @@ class CaptureError(RuntimeError):
 class _Pending:
     """A kind of calls that was seen, and not yet recorded."""
 
-    def __init__(self, key: tuple[Any, ...], codes: dict[Any, Any]) -> None:
+    def __init__(self, key: Guards, codes: dict[Any, Any]) -> None:
         self.key = key
         self.codes = codes
         self.attempts = 0
@@ -75,7 +76,7 @@ class Captured:
         self._entries: list[Entry] = []
         self._pending: list[_Pending] = []
         self._pieces = Pieces(self._piece)
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._warned = False
         functools.update_wrapper(self, function, updated=())
 
@@ -89,17 +90,20 @@ class Captured:
                 if entry.guards.hold_at_once(args, state):
                     entry.replays += 1
                     return entry.replay([each for each in args if isinstance(each, Tensor)])
-        tensors: list[Any] = []
-        rest = taken_apart((args, kwargs), tensors)
+        arguments = Arguments(args, kwargs)
         for entry in self._entries:
-            if entry.guards.hold(rest, tensors, state):
+            if entry.guards.hold(arguments, state):
                 if entry.refusal is not None:
                     return self._pieces.run(self.eager, args, kwargs)
                 entry.replays += 1
-                return entry.replay(tensors)
-        if sys.getprofile() is not None:
+                return entry.replay(arguments.tensors)
+        # One thread at a time learns; others do not wait for it, since it may wait for them.
+        if sys.getprofile() is not None or not self._lock.acquire(blocking=False):
             return self.eager(*args, **kwargs)
-        return self._learn(args, kwargs, rest, tensors)
+        try:
+            return self._learn(args, kwargs, arguments)
+        finally:
+            self._lock.release()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Bind a captured method to its object, which is then an argument."""
@@ -109,32 +113,32 @@ class Captured:
         """Copy and save the function; a copy records anew."""
         return _again, (self.eager, self.exact, self.strict, self.limit)
 
-    def _learn(self, args: Any, kwargs: Any, rest: Any, tensors: list[Any]) -> Any:
-        key = [kind_of(each) for each in tensors], modes_of(local.state)
-        with self._lock:
-            for pending in self._pending:
-                if pending.key[:2] == key and agree(pending.key[2], rest):
-                    return self._record(pending, args, kwargs, rest, tensors)
-            if len(self._entries) + len(self._pending) >= self.limit:
-                self._warn_of_limit()
-                return self.eager(*args, **kwargs)
-            with Watcher() as watcher:
-                result = self.eager(*args, **kwargs)
-            self._pending.append(_Pending((*key, rest), watcher.codes))
-            return result
+    def _learn(self, args: Any, kwargs: Any, arguments: Arguments) -> Any:
+        key = Guards(arguments, local.state, None, None)
+        for pending in self._pending:
+            if pending.key.hold(arguments, local.state):
+                return self._record(pending, args, kwargs, arguments)
+        if len(self._entries) + len(self._pending) >= self.limit:
+            self._warn_of_limit()
+            return self.eager(*args, **kwargs)
+        with Watcher() as watcher:
+            result = self.eager(*args, **kwargs)
+        self._pending.append(_Pending(key, watcher.codes))
+        return result
 
-    def _record(
-        self, pending: _Pending, args: Any, kwargs: Any, rest: Any, tensors: list[Any]
-    ) -> Any:
+    def _record(self, pending: _Pending, args: Any, kwargs: Any, arguments: Arguments) -> Any:
         self._pending.remove(pending)
         result, entry, codes = learn(
-            self.eager, args, kwargs, rest, tensors, pending.codes, self._build
+            self.eager, args, kwargs, arguments, pending.codes, self._build
         )
-        pending.attempts += 1
-        if not codes.keys() <= pending.codes.keys() and pending.attempts < _ATTEMPTS:
+        if entry.refusal is None and not codes.keys() <= pending.codes.keys():
+            # What new code reads was not looked at before the call: once more.
             pending.codes.update(codes)
-            self._pending.append(pending)  # what new code reads was not looked at before the call
-            return result
+            pending.attempts += 1
+            if pending.attempts < _ATTEMPTS:
+                self._pending.append(pending)
+                return result
+            entry = Entry(pending.key, ("other code runs at each call", entry.place))
         self._entries = [*self._entries, entry]
         if entry.refusal is not None and self.strict:
             raise CaptureError(f"the function cannot be captured: {_reason(entry.refusal)}")
@@ -180,8 +184,7 @@ class Captured:
             return "\n\n".join([head, *pieces])
         program, count = entry.program, entry.replays
         kept = entry.runner.instructions
-        times = "1 time" if count == 1 else f"{count} times"
-        head = f"{len(kept)} instructions, replayed {times}"
+        head = f"{_counted(len(kept), 'instruction')}, replayed {_counted(count, 'time')}"
         notes = entry.runner.notes()
         lines = [f"{_instruction_text(each)} [{notes[id(each)]}]" for each in kept]
         total = sum(
@@ -191,7 +194,9 @@ class Captured:
         return "\n".join([head, *lines, *tail])
 
     def profile(self, *args: Any, **kwargs: Any) -> str:
-        """Call the function, replayed, and return the time of each instruction as text.
+        """Call the function, replayed, and return the time of each step as text.
+
+        A step is an instruction, or several that were fused.
 
         Args:
             args, kwargs: arguments of the function, of a kind that has been recorded.
@@ -201,36 +206,28 @@ class Captured:
             >>> double = taper.capture(lambda x: x * 2)
             >>> _ = [double(taper.ones(3)) for _ in range(2)]
             >>> print(double.profile(taper.ones(3)).splitlines()[0])
-            us        instruction
+            us        step
         """
-        tensors: list[Any] = []
-        rest = taken_apart((args, kwargs), tensors)
+        arguments = Arguments(args, kwargs)
         for entry in self._entries:
-            if entry.refusal is None and entry.guards.hold(rest, tensors, local.state):
-                runner = _TimedRunner(entry.program)
-                runner.run([each._array for each in tensors])
-                rows = [f"{us:<9.1f} {text}" for us, text in runner.rows]
-                return "\n".join(["us        instruction", *rows])
+            if entry.refusal is None and entry.guards.hold(arguments, local.state):
+                timed = entry.runner.timed([each._array for each in arguments.tensors])
+                rows = [
+                    f"{seconds * 1e6:<9.1f} {'; '.join(map(_instruction_text, each)).strip()}"
+                    for seconds, each in timed
+                ]
+                return "\n".join(["us        step", *rows])
         raise ValueError(
             "no program holds for these arguments: call the function twice with such ones first"
         )
 
 
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def _again(function: Callable[..., Any], exact: bool, strict: bool, limit: int) -> Captured:
     return Captured(function, exact, strict, limit)
-
-
-class _TimedRunner(PlainRunner):
-    """Run a program and measure each instruction."""
-
-    def __init__(self, program: Program) -> None:
-        super().__init__(program)
-        self.rows: list[tuple[float, str]] = []
-
-    def step(self, instruction: Any, arrays: list[Any]) -> None:
-        start = time.perf_counter()
-        super().step(instruction, arrays)
-        self.rows.append(((time.perf_counter() - start) * 1e6, _instruction_text(instruction)))
 
 
 def _reason(refusal: tuple[str, Place]) -> str:
