@@ -379,3 +379,35 @@ def _changed(structure, chance):
             [_changed(each, chance) if at == nr else each for at, each in enumerate(structure)]
         )
     return structure
+
+
+def test_a_block_that_is_reduced_is_kept_for_the_reduction():
+    weight = taper.randn(4, 3, requires_grad=True)
+
+    def step(x):
+        weight.grad = None
+        y = x @ weight
+        v = taper.nn.functional.softplus(y).mean(1, keepdim=True).clone()
+        (0.5 * (taper.log(v) + (y - taper.zeros(6, 3)) ** 2 / v)).mean().backward()
+
+    x = taper.randn(6, 4)
+    step(x)
+    expected = weight.grad.numpy().copy()
+    replayed(step, x)
+    np.testing.assert_allclose(weight.grad.numpy(), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_memory_that_a_failed_expression_has_read_is_read_again():
+    net = taper.nn.RNN(8, 8, batch_first=True)
+
+    def step(x):
+        net.zero_grad()
+        for factor in (1.0, 2.0):
+            net(x * factor)[0].mean().backward()
+
+    x = taper.randn(6, 4, 8)
+    step(x)
+    expected = [each.grad.numpy().copy() for each in net.parameters()]
+    replayed(step, x)
+    for each, wanted in zip(net.parameters(), expected, strict=True):
+        close(each.grad.numpy(), wanted)
