@@ -30,6 +30,7 @@ from taper.optim.lr_scheduler.base import LRScheduler
 from taper.optim.swa_utils import AveragedModel
 from taper.program.form import Place
 from taper.sampling import discrete
+from taper.sampling.generator import Generator
 from taper.tensor import Tensor, wrap
 
 # Operators whose result has a shape that depends on data, or that give Python something to see.
@@ -220,6 +221,12 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         found[function] = ("effect", function.__qualname__)
     for name in ("unscale_", "step", "update"):
         found[getattr(GradScaler, name)] = ("effect", f"GradScaler.{name}")
+    for kind in _subclasses(Generator):
+        for name in ("manual_seed", "seed", "initial_seed", "get_state", "set_state"):
+            if name in kind.__dict__:
+                found[kind.__dict__[name]] = ("read", f"Generator.{name}")
+    for name in ("data", "requires_grad", "grad_dtype"):
+        found[Tensor.__dict__[name].fset] = ("read", name)
     gradient: Any = Tensor.__dict__["grad"]
     found[gradient.fget] = ("look", "grad")
     found[gradient.fset] = ("grad", "grad")
@@ -227,6 +234,8 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         step = scheduler.__dict__.get("step")
         if hasattr(step, "__code__"):
             found[step] = ("effect", "scheduler.step")
+        if "get_last_lr" in scheduler.__dict__:
+            found[scheduler.__dict__["get_last_lr"]] = ("read", "get_last_lr")
     return found
 
 

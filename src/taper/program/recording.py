@@ -137,6 +137,14 @@ class Recorder:
             return {name: self.references(each) for name, each in structure.items()}
         return structure
 
+    def leaf_of(self, tensor: Tensor) -> Tensor | None:
+        """The leaf from before the call whose gradient a tensor is."""
+        for each in self.program.instructions:
+            leaf = each.of if each.kind == "accumulate" else None
+            if isinstance(leaf, Tensor) and leaf._meta is not None and leaf._meta.grad is tensor:
+                return leaf
+        return None
+
     def watches(self, tensor: Tensor) -> bool:
         """Whether the guards know what hooks a tensor has, and what these read."""
         return self.surroundings is not None and self.surroundings.knows(tensor)
