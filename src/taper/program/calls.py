@@ -35,12 +35,9 @@ from taper.tensor import Tensor, wrap
 
 # Operators whose result has a shape that depends on data, or that give Python something to see.
 BY_DATA = frozenset(
-    "nonzero masked_select unique unique_consecutive unique_dim index_bool argwhere bincount "
-    "_unique2 histogramdd combinations".split()
+    "nonzero masked_select unique_consecutive_slices unique_dim bincount _unique2 "
+    "_pack_padded_sequence _packed_rows".split()
 )
-
-# Operators of the table that draw random numbers: they run even if nobody reads the result.
-DRAWING_OPERATORS = frozenset("bernoulli rrelu_with_noise binomial poisson _sample".split())
 
 # Functions that give Python numbers out of tensors, or show their memory.
 READERS = (

@@ -36,7 +36,7 @@ class Result:
         self.leaf: Any = None  # the leaf whose gradient it is
         self.position = -1  # among the arguments, if it is one
         self.node = tensor._grad_fn
-        self.flag = tensor._requires_grad
+        self.flag = bool(tensor.requires_grad)  # of a view it may have to be asked for
         self.live = -1  # number of its gradient in the backward program
         counter = tensor._counter
         self.version = counter.value if isinstance(counter, VersionCounter) else 0
