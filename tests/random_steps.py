@@ -299,7 +299,7 @@ def run(
 def jitter(seed: int) -> Callable[[Trial, Any], None]:
     """Return what disturbs a step: numbers change by one ulp, up or down or not.
 
-    Those are parameters, the batch, and gradients: by an ulp of the largest, since a sum may cancel.
+    Those are parameters, the batch, and gradients: by an ulp of the largest, as sums may cancel.
     """
     generator = np.random.default_rng(seed)
 

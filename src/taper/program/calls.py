@@ -97,6 +97,11 @@ def operator_call(op: Op) -> Callable[..., Any]:
     return run
 
 
+def only_result(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that returns one array in a list, as `unbind` may, without the list."""
+    return lambda *arguments: run(*arguments)[0]
+
+
 def write_call(op: Op, owner: Tensor | None, place: Place) -> Callable[..., Any]:
     """The operator in place; the writes of `owner`, which outlives the program, are counted."""
 

@@ -229,8 +229,10 @@ class Recorder:
                 self.give_up("inference mode is on")
                 return
             outputs.append(self.made(each._array))
-        run = calls.operator_call(call.op)
-        self.emit("op", call.name, run, arguments, outputs, of=call.op, pure=not drawn)
+        run, of = calls.operator_call(call.op), call.op
+        if isinstance(result, tuple | list) and len(outputs) == 1:
+            run, of = calls.only_result(run), None
+        self.emit("op", call.name, run, arguments, outputs, of=of, pure=not drawn)
 
     def _note_write(self, call: Call, arguments: tuple[Any, ...], before: Any) -> None:
         target: Tensor = call.arguments[0]

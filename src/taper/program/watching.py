@@ -119,7 +119,7 @@ def _is_pure(function: Any, frame: types.FrameType) -> bool:
     name = function.__name__
     if module == "builtins" and name in _IMPURE_BUILTINS:
         return name == "next" and _in_library(frame.f_code)
-    if isinstance(owner, Tensor | np.ndarray | np.generic):
+    if isinstance(owner, Tensor | np.ndarray | np.generic | Module):
         return True
     if isinstance(owner, type):
         kinds = [each for each in owner.__mro__ if name in vars(each)]
@@ -190,8 +190,8 @@ class Surroundings:
             yield from thing
         elif isinstance(thing, dict):
             yield from self._mapping(thing)
-        elif hasattr(thing, "__next__"):
-            self.refusal = "the function can reach an iterator"
+        elif hasattr(thing, "__next__") and not isinstance(thing, type):
+            self.refusal = f"the function can reach an iterator, {type(thing).__name__}"
         elif isinstance(thing, np.random.Generator | np.random.RandomState):
             self.refusal = "the function can reach a random generator of NumPy's"
         elif isinstance(thing, np.ndarray):
