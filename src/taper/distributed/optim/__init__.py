@@ -1,0 +1,13 @@
+"""Optimizers of several processes; those that need calls between processes refuse."""
+
+from taper.distributed.optim.zero_redundancy_optimizer import ZeroRedundancyOptimizer
+from taper.distributed.refused import refuse
+
+__all__ = [
+    *refuse(
+        globals(),
+        "as_functional_optim DistributedOptimizer PostLocalSGDOptimizer",
+        "use an optimizer of torch.optim in every process, or ZeroRedundancyOptimizer",
+    ),
+    "ZeroRedundancyOptimizer",
+]
