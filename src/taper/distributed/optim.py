@@ -1,9 +1,13 @@
-"""Optimizers of several processes: the names; they refuse when they are used."""
+"""Optimizers of several processes."""
 
+from taper.distributed.post_local_sgd import PostLocalSGDOptimizer
 from taper.distributed.refused import refuse
 
-__all__ = refuse(
-    globals(),
-    "DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer as_functional_optim",
-    "use an optimizer of torch.optim in every process",
-)
+__all__ = [
+    "PostLocalSGDOptimizer",
+    *refuse(
+        globals(),
+        "DistributedOptimizer ZeroRedundancyOptimizer as_functional_optim",
+        "use an optimizer of torch.optim in every process",
+    ),
+]
