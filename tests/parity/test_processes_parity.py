@@ -9,7 +9,11 @@ import pytest
 from distributed.ask import HERE, asked
 
 SHARDED = json.loads((HERE / "sharded_answers.json").read_text())
-ANSWERS = {"checks": json.loads((HERE / "answers.json").read_text()), **SHARDED}
+ANSWERS = {
+    "checks": json.loads((HERE / "answers.json").read_text()),
+    "ddp_checks": json.loads((HERE / "ddp_answers.json").read_text()),
+    **SHARDED,
+}
 
 
 @pytest.mark.parametrize("program", ANSWERS)
