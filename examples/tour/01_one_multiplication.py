@@ -14,6 +14,8 @@ constant = torch.tensor(5.0)
 print("an input without requires_grad has no edge:", (v * constant).grad_fn.next_functions[1])
 print("two of them make no node:", (constant * constant).grad_fn)
 
+v.grad_fn.metadata["seen"] = 1
+print("metadata:", v.grad_fn.metadata)
 print("a node can be called:", [g.item() for g in v.grad_fn(torch.tensor(1.0))])
 v.backward()
 print("gradients:", x1.grad.item(), x2.grad.item())

@@ -1,5 +1,7 @@
 """Leaves, flags, and what a tensor keeps for autograd. Claims A4 A7 B1 B2 B3 B4 B5."""
 
+import warnings
+
 import torch
 from torch import nn
 
@@ -29,6 +31,10 @@ show("hidden", hidden)
 show("weight", weight)
 show("output", output)
 show("loss", loss)
+
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    print("loss.grad:", loss.grad, "and a warning:", str(seen[0].message).split(" is being")[0])
 
 for what, change in {
     "integers": lambda: torch.ones(2, dtype=torch.int64).requires_grad_(),

@@ -7,7 +7,7 @@ def refused(what, action):
     try:
         action()
     except RuntimeError as error:
-        print(f"{what}:", str(error).splitlines()[0].split(", which is output")[0])
+        print(f"{what}:", str(error).splitlines()[0].split(". Hint")[0])
 
 
 leaf = torch.ones(4, requires_grad=True)

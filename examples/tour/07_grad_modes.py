@@ -1,6 +1,7 @@
 """Where the graph is cut: detach and the three grad modes. Claims B6 E1 E2 E3 E5."""
 
 import contextlib
+import warnings
 
 import torch
 
@@ -62,3 +63,6 @@ with torch.inference_mode():
     fast = x * 2
 print("a clone is an ordinary tensor:", (x * fast.clone()).requires_grad)
 print("Variable is Tensor:", isinstance(x, torch.autograd.Variable))
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    print("volatile:", x.volatile, "and a warning:", str(seen[0].message).split(" (")[0])
