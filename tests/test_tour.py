@@ -25,7 +25,7 @@ PAGES = {"english": DOCS / "tour.md", "chinese": DOCS / "tour.zh.md"}
 CLAIMS = {"A": 9, "B": 6, "C": 8, "D": 5, "E": 5, "F": 4, "G": 2, "H": 1, "I": 3, "J": 2}
 CODES = [f"{letter}{number}" for letter in CLAIMS for number in range(1, CLAIMS[letter] + 1)]
 
-SOURCE = re.compile(r"\[([\w/]+\.py)\]\(\.\./src/taper/([\w/]+\.py)\) `([\w.]+)`")
+SOURCE = re.compile(r"\[`([\w/]+\.py)`\]\(\.\./src/taper/([\w/]+\.py)\) `([\w.]+)`")
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from canvas import TIMES, WIDTH, Canvas
 from flow import draw_graph
-from runs import Run, shown, snapshot
+from runs import Pass, Run, shown, snapshot
 
 from taper.viz import Edge
 
@@ -147,7 +147,7 @@ def backward_in_order(run: Run) -> Canvas:
     return canvas
 
 
-def _countdown(canvas: Canvas, done, missing: dict[int, int], y: float) -> None:
+def _countdown(canvas: Canvas, done: Pass, missing: dict[int, int], y: float) -> None:
     """Draw a row for each step: how many gradients every node still waits for."""
     canvas.head(y, "A node runs when nothing is missing")
     names = {id: done.values[id].split(" =")[0] for id in missing}
@@ -213,7 +213,7 @@ FORMULAS = {
 }
 
 
-def _held(canvas: Canvas, done, y: float) -> None:
+def _held(canvas: Canvas, done: Pass, y: float) -> None:
     canvas.head(y, "Bytes that the graph holds")
     storages = [each for each in done.graph.storages if each.leaf is None]
     total = sum(each.bytes for each in storages)
