@@ -11,8 +11,10 @@ from typing import Any, NoReturn
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
 from taper.viz.explaining import Explanation, explain
+from taper.viz.layers import Layer
 from taper.viz.leaks import Leak, LeakReport, leaks
 from taper.viz.memory import SavedRow, SavedTable, saved_tensors
+from taper.viz.module_summary import ModuleSummary, summary
 from taper.viz.page import Page, show
 from taper.viz.reading import graph, variables_around
 from taper.viz.records import (
@@ -64,6 +66,9 @@ __all__ = [
     "SavedRow",
     "SavedTable",
     "saved_tensors",
+    "Layer",
+    "ModuleSummary",
+    "summary",
     "Dot",
     "make_dot",
     "make_dot_from_trace",
