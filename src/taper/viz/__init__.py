@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
+from taper.progress import progress
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
 from taper.viz.explaining import Explanation, explain
@@ -69,6 +70,7 @@ __all__ = [
     "Layer",
     "ModuleSummary",
     "summary",
+    "progress",
     "Dot",
     "make_dot",
     "make_dot_from_trace",
