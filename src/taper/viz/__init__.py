@@ -12,6 +12,7 @@ from taper.progress import progress
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
 from taper.viz.explaining import Explanation, explain
+from taper.viz.history import History
 from taper.viz.layers import Layer
 from taper.viz.leaks import Leak, LeakReport, leaks
 from taper.viz.memory import SavedRow, SavedTable, saved_tensors
@@ -70,6 +71,7 @@ __all__ = [
     "Layer",
     "ModuleSummary",
     "summary",
+    "History",
     "progress",
     "Dot",
     "make_dot",
