@@ -21,6 +21,7 @@ from taper.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from taper.autograd.node import Node as _Node
 from taper.device import (
     channels_last,
     channels_last_3d,
@@ -176,6 +177,19 @@ def _publish() -> None:
 globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
 _publish()
+
+
+def _in_notebooks(function: str) -> _Any:
+    def _repr_html_(self: _Any) -> _Any:
+        # late: only notebooks ask
+        return getattr(importlib.import_module("taper.viz.notebook_values"), function)(self)
+
+    return _repr_html_
+
+
+# Here, since the classes may not know the room of pictures.
+Tensor._repr_html_ = _in_notebooks("tensor_html")  # type: ignore[attr-defined]
+_Node._repr_html_ = _in_notebooks("node_html")  # type: ignore[attr-defined]
 
 _tracebacks.install()
 autograd.torch = importlib.import_module(__name__)  # PyTorch has it (§Z6)

@@ -6,6 +6,7 @@ tree at once: conversion, training mode, gradients, and `repr`.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
@@ -233,6 +234,11 @@ class Module(StateDict, Calls):
             return f"{self._get_name()}({extra})"
         body = "\n  ".join(extra_lines + children)
         return f"{self._get_name()}(\n  {body}\n)"
+
+    def _repr_html_(self) -> str:
+        # late: only notebooks ask
+        text: str = importlib.import_module("taper.viz.notebook").module_html(self)
+        return text
 
 
 def _parse_to(
