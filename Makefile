@@ -9,7 +9,7 @@ ORACLE := .venv-oracle
 PEERS := .venv-peers
 BIN := $(VENV)/bin
 ORACLE_BIN := $(ORACLE)/bin
-BUILT_FROM := pyproject.toml setup.py $(wildcard native/*)
+BUILT_FROM := pyproject.toml setup.py $(wildcard native/*) src/taper/program/floats.h
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 # One test process per core: threads inside each would only get in the others' way.

@@ -72,6 +72,20 @@ static int externals_hold(PyObject *row) {
     return 1;
 }
 
+/* (tensor, whether it has a gradient) one after the other. */
+static int grads_hold(PyObject *row) {
+    for (Py_ssize_t nr = 0; nr + 1 < PyTuple_GET_SIZE(row); nr += 2) {
+        PyObject *tensor = PyTuple_GET_ITEM(row, nr);
+        if (!PyObject_TypeCheck(tensor, taper_known.tensor)) return 0;
+        PyObject *meta = SLOT(tensor, taper_known.of_tensor.meta);
+        if (meta == NULL || (meta != Py_None && (taper_known.meta == NULL || !Py_IS_TYPE(meta, taper_known.meta))))
+            return 0;
+        PyObject *grad = meta == Py_None ? Py_None : SLOT(meta, taper_known.of_meta.grad);
+        if ((grad != NULL && grad != Py_None) != (PyTuple_GET_ITEM(row, nr + 1) == Py_True)) return 0;
+    }
+    return 1;
+}
+
 /* (dictionary, key, value) one after the other. */
 static int entries_hold(PyObject *row) {
     for (Py_ssize_t nr = 0; nr + 2 < PyTuple_GET_SIZE(row); nr += 3) {
@@ -118,15 +132,16 @@ static int sequences_hold(PyObject *row) {
     return 1;
 }
 
-/* guards_hold(arguments, expected, INFERENCE_COUNTER, externals, entries, cells, sequences) */
+/* guards_hold(arguments, expected, INFERENCE_COUNTER, externals, entries, cells, sequences, grads) */
 PyObject *taper_guards_hold(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 7 || taper_known.tensor == NULL)
+    if (count != 8 || taper_known.tensor == NULL)
         return PyErr_Format(PyExc_TypeError, "guards_hold(arguments, expected, inference, externals, "
-                                             "entries, cells, sequences)");
-    for (Py_ssize_t nr = 0; nr < 7; nr++)
+                                             "entries, cells, sequences, grads)");
+    for (Py_ssize_t nr = 0; nr < 8; nr++)
         if (nr != 2 && !PyTuple_CheckExact(args[nr]))
             return PyErr_Format(PyExc_TypeError, "guards_hold: argument %zd is no tuple", nr);
     const int holds = arguments_hold(args[0], args[1], args[2]) && externals_hold(args[3]) &&
-                      entries_hold(args[4]) && cells_hold(args[5]) && sequences_hold(args[6]);
+                      entries_hold(args[4]) && cells_hold(args[5]) && sequences_hold(args[6]) &&
+                      grads_hold(args[7]);
     return PyBool_FromLong(holds);
 }

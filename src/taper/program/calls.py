@@ -11,17 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from taper.amp.grad_scaler import GradScaler
 from taper.arrays.strides import empty_with
 from taper.autograd.accumulate import _accumulate
 from taper.autograd.meta import AutogradMeta
 from taper.autograd.views import bump_version, version_counter
+from taper.nn.modules.module import Module
 from taper.nn.utils import clip_grad
 from taper.opdef import Op, methods, named_composites
 from taper.opdef.writes import check_destination, compute
+from taper.ops.activation import leaky
 from taper.ops.attention import scaled
+from taper.ops.creation import copy
 from taper.ops.index import getitem
 from taper.ops.norm import batch
+from taper.ops.random import dropout
 from taper.optim.lr_scheduler.base import LRScheduler
+from taper.optim.swa_utils import AveragedModel
 from taper.program.form import Place
 from taper.sampling import discrete
 from taper.tensor import Tensor, wrap
@@ -39,8 +45,8 @@ DRAWING_OPERATORS = frozenset("bernoulli rrelu_with_noise binomial poisson _samp
 READERS = (
     "item tolist numpy is_nonzero equal allclose __bool__ __float__ __int__ __index__ __complex__ "
     "__array__ __contains__ __repr__ __format__ __str__ data_ptr storage untyped_storage "
-    "repeat_interleave __dlpack__ bincount nonzero_static requires_grad_ register_hook "
-    "retain_grad register_post_accumulate_grad_hook set_ resize_ resize_as_ swap_tensors "
+    "repeat_interleave __dlpack__ bincount nonzero_static requires_grad_ retain_grad "
+    "register_post_accumulate_grad_hook set_ resize_ resize_as_ swap_tensors "
     "share_memory_ map_ map2_ apply_ detach_"
 ).split()
 
@@ -48,8 +54,8 @@ READERS = (
 MAKERS = (
     "zeros ones empty full arange range linspace logspace eye tensor as_tensor scalar_tensor "
     "zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full new_tensor "
-    "empty_strided tril_indices triu_indices hann_window hamming_window blackman_window "
-    "bartlett_window kaiser_window one_hot"
+    "empty_strided new_empty_strided tril_indices triu_indices hann_window hamming_window "
+    "blackman_window bartlett_window kaiser_window one_hot"
 ).split()
 DRAWERS = (
     "rand randn randint randperm rand_like randn_like randint_like normal multinomial poisson"
@@ -58,6 +64,9 @@ WRITERS = (
     "normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_"
 ).split()
 
+
+# Methods that let somebody see a gradient during a backward pass.
+HOOKERS = ("register_hook",)
 
 # Methods that let a tensor look at its memory in another way.
 TURNERS = "transpose_ swapaxes_ swapdims_ t_ squeeze_ unsqueeze_".split()
@@ -170,6 +179,12 @@ def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
     return run
 
 
+def set_grad(setter: Callable[..., Any], tensor: Tensor, grad: np.ndarray) -> np.ndarray:
+    """Let an array be the gradient of a tensor."""
+    setter(tensor, wrap(grad))
+    return grad
+
+
 def special_functions() -> dict[Any, tuple[str, str]]:
     """The functions beside the table that a recording must see: (way, name) by function.
 
@@ -184,6 +199,7 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         ("draw", DRAWERS),
         ("write", WRITERS),
         ("turn", TURNERS),
+        ("hook", HOOKERS),
     ):
         for name in names:
             for function in (named.get(name), methods.get(name), getattr(Tensor, name, None)):
@@ -193,12 +209,20 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         found[function] = ("fill", function.__name__)
     found[batch.follow] = ("follow", "batch_norm")
     found[getitem._number_tensor] = ("make", "number")
+    found[copy.zeros_of] = ("make", "zeros")
     found[scaled.triangle] = ("make", "triangle")
+    found[dropout.alpha_factor] = ("make", "alpha_factor")
+    found[dropout.alpha_shift] = ("make", "alpha_shift")
+    found[leaky.draw_slopes] = ("draw", "rrelu")
     for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"):
         found[getattr(clip_grad, name)] = ("effect", name)
-    setter = Tensor.__dict__["grad"].fset if "grad" in Tensor.__dict__ else None
-    if setter is not None:
-        found[setter] = ("effect", "grad")
+    for function in (Module.zero_grad, AveragedModel.update_parameters):
+        found[function] = ("effect", function.__qualname__)
+    for name in ("unscale_", "step", "update"):
+        found[getattr(GradScaler, name)] = ("effect", f"GradScaler.{name}")
+    gradient: Any = Tensor.__dict__["grad"]
+    found[gradient.fget] = ("look", "grad")
+    found[gradient.fset] = ("grad", "grad")
     for scheduler in _subclasses(LRScheduler):
         step = scheduler.__dict__.get("step")
         if hasattr(step, "__code__"):

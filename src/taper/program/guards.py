@@ -84,12 +84,17 @@ def kind_of(tensor: Tensor) -> tuple[Any, ...]:
         bool(tensor.requires_grad),
         type(tensor),
         tensor._counter is INFERENCE_COUNTER,
-        _has_hooks(tensor._meta),
+        bool(tensor.is_leaf),
+        _hooks(tensor._meta),
     )
 
 
-def _has_hooks(meta: Any) -> bool:
-    return meta is not None and bool(meta.hooks or meta.post_accumulate_hooks)
+def _hooks(meta: Any) -> tuple[Any, ...]:
+    """The hooks of a tensor: by identity, since functions equal nothing but themselves."""
+    if meta is None or not (meta.hooks or meta.post_accumulate_hooks):
+        return ()
+    tables = meta.hooks or {}, meta.post_accumulate_hooks or {}
+    return tuple([tuple(each.values()) for each in tables])
 
 
 def modes_of(state: State) -> tuple[Any, ...]:
@@ -113,15 +118,20 @@ class Guards:
         state: State,
         program: Program | None,
         surroundings: Surroundings | None,
+        grads: Sequence[tuple[Tensor, bool]] = (),
     ) -> None:
         self.arguments = arguments.without_tensors()
         self.kinds = [kind_of(each) for each in arguments.tensors]
         self.modes = modes_of(state)
         self.surroundings = surroundings
         self.fast: tuple[Any, ...] | None = None
+        self.grads = tuple(grads)  # whether tensors, whose gradients were looked at, had one
+        known = [each.tensor for each in program.externals] if program is not None else []
+        if surroundings is not None:
+            known += surroundings.tensors.values()
         self.externals = [
-            (each.tensor, each.tensor._array, each.tensor._requires_grad, kind_of(each.tensor))
-            for each in (program.externals if program is not None else ())
+            (each, each._array, each._requires_grad, kind_of(each))
+            for each in dict(zip(map(id, known), known, strict=True)).values()
         ]
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -139,6 +149,7 @@ class Guards:
             tuple([part for each in around.entries for part in each]),
             tuple([part for each in around.cells for part in each]),
             tuple([part for each in sequences for part in each]),
+            tuple([part for each in self.grads for part in each]),
         )
 
     def hold_at_once(self, args: tuple[Any, ...], state: State) -> bool:
@@ -169,6 +180,9 @@ class Guards:
             ):
                 continue
             if kind_of(tensor) != kind:
+                return False
+        for tensor, had in self.grads:
+            if (tensor._meta is not None and tensor._meta.grad is not None) is not had:
                 return False
         return self.surroundings is None or self.surroundings.changed() is None
 

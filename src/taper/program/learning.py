@@ -6,11 +6,13 @@ their states), the second is recorded, later ones are replayed.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from taper.amp.casts import casts_of_its_own, without_autocast
 from taper.autograd.grad_mode import enable_grad
 from taper.autograd.provenance import describe
 from taper.autograd.state import local
@@ -52,8 +54,12 @@ class Entry:
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
+        state = local.state
+        run = self.runner.run
+        if state.autocast is not None:  # the casts are instructions
+            run = functools.partial(_without_autocast, run, state)
         try:
-            arrays = self.runner.run([each._array for each in tensors])
+            arrays = run([each._array for each in tensors])
         except Exception as error:
             instruction = self.runner.failed()
             if instruction is not None:
@@ -134,9 +140,10 @@ def learn(
     surroundings = Surroundings(codes, function, arguments.rest)
     recorder = Recorder(arguments.tensors)
     watcher = recorder.watcher = Watcher()
+    recorder.surroundings = surroundings
     if surroundings.refusal is not None:
         recorder.give_up(surroundings.refusal)
-    with watcher, recorder.recording():
+    with watcher, recorder.recording(), casts_of_its_own():
         result = function(*args, **kwargs)
     refusal = recorder.refusal or watcher.effect
     changed = surroundings.changed()
@@ -144,7 +151,8 @@ def learn(
         refusal = f"the function changes {changed}", recorder.place()
     if refusal is None and surroundings.has_drawn():
         refusal = "random numbers of NumPy's are drawn", recorder.place()
-    entry = Entry(Guards(arguments, state, recorder.program, surroundings), refusal)
+    guards = Guards(arguments, state, recorder.program, surroundings, recorder.grads_read())
+    entry = Entry(guards, refusal)
     if recorder.program.instructions:
         entry.place = recorder.program.instructions[0].place
     if refusal is None:
@@ -165,6 +173,10 @@ def learn(
         )
         entry.runner = build(entry.program)
     return plain_results(result), entry, watcher.codes
+
+
+def _without_autocast(run: Callable[..., Any], state: Any, arrays: Any) -> Any:
+    return without_autocast(run, (arrays,), {}, state)
 
 
 def _writes_outside(instruction: Any) -> bool:

@@ -158,11 +158,12 @@ class Tracer:
                 self.reasons[position] = "exact"
                 self._call(instruction)
                 return
-            before = len(self.graph.nodes)
+            before, memories = len(self.graph.nodes), dict(self.memories)
             try:
                 self._trace(instruction)
             except Exception as error:
                 self.graph.forget_since(before)
+                self.memories = memories
                 for output in instruction.outputs:
                     if output is not None:
                         self.bound.pop(output.number, None)

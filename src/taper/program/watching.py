@@ -39,8 +39,7 @@ _PURE_OWNERS = (list, tuple, dict, set, frozenset, str, bytes, int, float, bool,
                 range, slice, types.ModuleType, types.MappingProxyType, type(None))  # fmt: skip
 # What Python itself keeps in a class.
 _OF_CLASSES = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__"})
-_METHODS = (types.FunctionType, staticmethod, classmethod, property, types.GetSetDescriptorType,
-            types.MemberDescriptorType, types.WrapperDescriptorType)  # fmt: skip
+_OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
 # Functions in C that do not look at a number they are given.
 _BLIND = frozenset({"__new__", "isinstance", "len", "hasattr"})
 _LIBRARY = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
@@ -128,6 +127,7 @@ class Surroundings:
         self.entries: list[tuple[Any, Any, Any]] = []  # a mapping, a key, what was there
         self.cells: list[tuple[Any, Any]] = []
         self.sequences: list[tuple[Any, tuple[Any, ...]]] = []
+        self.tensors: dict[int, Tensor] = {}  # by identity
         self.refusal: str | None = None
         self._drawn = _numpy_draws()
         self._seen: set[int] = set()
@@ -142,11 +142,13 @@ class Surroundings:
 
     def _look(self, thing: Any) -> Iterator[Any]:
         """Note what is in an object, and yield what to look at next."""
-        if isinstance(thing, _PLAIN) or id(thing) in self._seen or isinstance(thing, Tensor):
+        if isinstance(thing, _PLAIN) or id(thing) in self._seen:
             return
         self._seen.add(id(thing))
         self._kept.append(thing)
-        if isinstance(thing, types.MethodType):
+        if isinstance(thing, Tensor):
+            yield from self._tensor(thing)
+        elif isinstance(thing, types.MethodType):
             yield thing.__self__
             yield thing.__func__
         elif isinstance(thing, types.FunctionType):
@@ -173,20 +175,34 @@ class Surroundings:
             if any(vars(each).get("__slots__") for each in type(thing).__mro__):
                 self.refusal = "the function can reach an object with __slots__"
 
+    def _tensor(self, tensor: Tensor) -> Iterator[Any]:
+        """A tensor with its hooks; what code may know of it without an operator is guarded."""
+        if getattr(tensor, "_array", None) is None:
+            return
+        self.tensors[id(tensor)] = tensor
+        meta = tensor._meta
+        if meta is not None:
+            yield from (meta.hooks or {}).values()
+            yield from (meta.post_accumulate_hooks or {}).values()
+
+    def knows(self, tensor: Tensor) -> bool:
+        """Whether a tensor is among what the function can reach."""
+        return id(tensor) in self.tensors
+
     def _mapping(self, mapping: Any) -> Iterator[Any]:
         self.entries.extend([(mapping, key, value) for key, value in mapping.items()])
         self.sequences.append((mapping, tuple(mapping)))
         yield from mapping.values()
 
     def _class(self, cls: type) -> Iterator[Any]:
-        """The attributes of a class of the user's that are no methods."""
+        """The attributes of a class of the user's, and its methods."""
         for each in cls.__mro__:
             if not _is_users(each):
                 continue
             for name, value in vars(each).items():
-                if name not in _OF_CLASSES and not isinstance(value, _METHODS):
+                if name not in _OF_CLASSES and not isinstance(value, _OF_PYTHON):
                     self.entries.append((vars(each), name, value))
-                    yield value
+                    yield getattr(value, "__func__", getattr(value, "fget", value))
 
     def _module(self, module: Module) -> Iterator[Any]:
         for name, value in vars(module).items():
