@@ -60,7 +60,12 @@ def many_processes():
     for parameter in model.parameters():
         parameter.register_post_accumulate_grad_hook(average)
     size = len(x) // dist.get_world_size()
-    backward(model, slice(dist.get_rank() * size, (dist.get_rank() + 1) * size))
+    part = slice(dist.get_rank() * size, (dist.get_rank() + 1) * size)
+    backward(model, part)
+    wrapped = nn.parallel.DistributedDataParallel(make_model())  # does the same, in buckets
+    backward(wrapped, part)
+    if dist.get_rank() == 0:
+        print("DistributedDataParallel:", wrapped.module.weight.grad, wrapped.module.bias.grad)
     return model
 
 
@@ -69,7 +74,7 @@ model = many_processes() if started_by_launcher else one_process()
 if not started_by_launcher or dist.get_rank() == 0:
     whole = make_model()
     backward(whole, slice(0, 4))
-    print("averaged over workers:", model.weight.grad, model.bias.grad)
-    print("of the whole batch:   ", whole.weight.grad, whole.bias.grad)
+    print("averaged over workers:  ", model.weight.grad, model.bias.grad)
+    print("of the whole batch:     ", whole.weight.grad, whole.bias.grad)
 if started_by_launcher:
     dist.destroy_process_group()
