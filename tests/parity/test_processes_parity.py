@@ -1,18 +1,21 @@
-"""Two processes of PyTorch with gloo answer what `tests/distributed/answers.json` says they do."""
+"""Two processes of PyTorch with gloo answer what the files in `tests/distributed/` say they do."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from process_runs import ROOT, by_hand
+import pytest
 
-HERE = ROOT / "tests" / "distributed"
+from distributed.ask import HERE, asked
+
+SHARDED = json.loads((HERE / "sharded_answers.json").read_text())
+ANSWERS = {
+    "checks": json.loads((HERE / "answers.json").read_text()),
+    "ddp_checks": json.loads((HERE / "ddp_answers.json").read_text()),
+    **SHARDED,
+}
 
 
-def test_pytorch_still_answers_the_same(tmp_path):
-    results = by_hand(HERE / "checks.py", 2, "torch", str(tmp_path))
-    assert [code for code, _ in results] == [0, 0], results
-    answers = json.loads((HERE / "answers.json").read_text())
-    for rank in range(2):
-        assert json.loads(Path(tmp_path, f"{rank}.json").read_text()) == answers[rank]
+@pytest.mark.parametrize("program", ANSWERS)
+def test_pytorch_still_answers_the_same(program):
+    assert asked(program, "torch") == ANSWERS[program]

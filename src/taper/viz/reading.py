@@ -109,7 +109,7 @@ def read(
 
     `names` are names of tensors by `id(tensor)`, used where the model has none.
     """
-    roots = _checked(root)
+    roots = checked_roots(root)
     with _without_collector():
         found = _Reader(roots, model, names or {})
         return found.graph(), [*found.nodes, *found.leaves]
@@ -127,7 +127,8 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _checked(root: Any) -> list[Tensor]:
+def checked_roots(root: Any) -> list[Tensor]:
+    """Return the tensors with a graph among those that were given; refuse anything else."""
     tensors = [root] if isinstance(root, Tensor) else list(root) if _is_iterable(root) else [root]
     for each in tensors:
         if not isinstance(each, Tensor):
