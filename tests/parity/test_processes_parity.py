@@ -21,3 +21,14 @@ def test_pytorch_still_answers_the_same(program, known, tmp_path):
     answers = json.loads((HERE / f"{known}.json").read_text())
     for rank in range(2):
         assert json.loads(Path(tmp_path, f"{rank}.json").read_text()) == answers[rank]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_pytorch_learns_the_same(count, tmp_path):
+    path = tmp_path / "curves.json"
+    words = ("torch", str(path), *(["whole"] if count == 1 else []))
+    results = by_hand(HERE / "curves.py", count, *words)
+    assert all(code == 0 for code, _ in results), results
+    known = json.loads((HERE / "curves.json").read_text())["whole" if count == 1 else str(count)]
+    for model, losses in json.loads(path.read_text()).items():
+        assert losses == pytest.approx(known[model], abs=1e-6)
