@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
+from taper.nn.modules import calls
 from taper.nn.modules.calls import (
     Calls,
     register_module_backward_hook,
@@ -272,6 +273,14 @@ def _addindent(s_: str, numSpaces: int) -> str:
     """Move all lines but the first to the right; programs that print models use this."""
     return s_.replace("\n", "\n" + " " * numSpaces)
 
+
+# PyTorch's names of the hooks of all modules.
+_global_backward_hooks = calls.global_backward_hooks
+_global_backward_pre_hooks = calls.global_backward_pre_hooks
+_global_forward_hooks = calls.global_forward_hooks
+_global_forward_hooks_always_called = calls.global_forward_hooks_always_called
+_global_forward_hooks_with_kwargs = calls.global_forward_hooks_with_kwargs
+_global_forward_pre_hooks = calls.global_forward_pre_hooks
 
 __all__ = [
     "Module",
