@@ -87,6 +87,9 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
             converted.append(scalar_array(value, dtype))
         elif value.dtype is dtype or (op.promote is None and low is None):
             converted.append(value)
+        elif low is not None and value.dtype is not low and value.ndim:
+            # PyTorch computes with the common dtype's values, which may be infinite or rounded.
+            converted.append(_in_dtype(value.astype(low), dtype))
         else:
             converted.append(_in_dtype(value, dtype))
     if op.change_complex is not None and dtype.kind == "c":

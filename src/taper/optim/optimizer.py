@@ -6,6 +6,7 @@ Knows parameters and dictionaries; how a parameter is updated is the subclass's 
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -183,6 +184,11 @@ class Optimizer:
             lines.append(f"\nParameter Group {number}" if number else "Parameter Group 0")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+    def _repr_html_(self) -> str:
+        # late: only notebooks ask
+        text: str = importlib.import_module("taper.viz.notebook").optimizer_html(self)
+        return text
 
     # --- training ----------------------------------------------------------------------------
 

@@ -1,1 +1,1 @@
-"""Averages of models."""
+"""Parameters averaged over processes from time to time."""

@@ -10,11 +10,23 @@ import builtins
 from typing import Any, Final, NoReturn
 
 from taper.absent import compilers
-from taper.absent.answers import own, refused
+from taper.absent.answers import own, refused, refused_class
+from taper.first_use import on_first_use
+from taper.futures import Future
+from taper.nn.modules.module import Module
 
 __all__ = [
     "Attribute",
+    "CompilationUnit",
+    "Error",
     "Final",
+    "Future",
+    "RecursiveScriptModule",
+    "ScriptFunction",
+    "ScriptModule",
+    "ScriptWarning",
+    "TracedModule",
+    "TracerWarning",
     "annotate",
     "export",
     "freeze",
@@ -99,6 +111,55 @@ class Attribute:
         self.type = type
 
 
+# --- what programs ask for ---------------------------------------------------------------------
+
+
+class Error(RuntimeError):
+    """An error inside a program without Python; nothing raises it."""
+
+
+class ScriptWarning(Warning):
+    """A warning about a program that is scripted; nothing gives it."""
+
+
+class TracerWarning(Warning):
+    """A warning about a program that is traced; nothing gives it."""
+
+    @staticmethod
+    def ignore_lib_warnings() -> None:
+        """Do nothing: there are none."""
+
+
+class ScriptModule(Module):
+    """A module whose methods are marked with `script_method`; it runs as Python.
+
+    >>> import taper
+    >>> class Double(taper.jit.ScriptModule):
+    ...     @taper.jit.script_method
+    ...     def forward(self, x):
+    ...         return x * 2
+    >>> Double()(taper.ones(2))
+    tensor([2., 2.])
+    """
+
+
+class RecursiveScriptModule(ScriptModule):
+    """What scripting a module gives in PyTorch; here that is the module itself."""
+
+
+class TracedModule(ScriptModule):
+    """What tracing a module gives in PyTorch; nothing is one."""
+
+
+TopLevelTracedModule = TracedModule
+_NO_PROGRAMS = "programs are Python: call the function or module itself"
+ScriptFunction = refused_class("ScriptFunction", __name__, f"ScriptFunction: {_NO_PROGRAMS}")
+CompilationUnit = refused_class("CompilationUnit", __name__, f"CompilationUnit: {_NO_PROGRAMS}")
+
+_overload = compilers.itself
+_overload_method = compilers.itself
+
+
 # --- programs without Python -----------------------------------------------------------------
 
 
@@ -133,4 +194,12 @@ load = refused(
     )
 )
 
+_get_trace_graph = refused(
+    lambda f, args=(), kwargs=None, *more, **options: _refuse(
+        "_get_trace_graph", "Use torch.fx.symbolic_trace, or taper.viz.graph of a result."
+    )
+)
+
 own(globals())
+
+__getattr__, __dir__ = on_first_use(globals(), ("annotations",))
