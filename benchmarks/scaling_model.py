@@ -234,10 +234,9 @@ microseconds a message, of which each process has one end for itself.
 CHECK = f"""## Checked against 2 and 4 processes
 
 Measured on this machine, whose processes share {os.cpu_count()} cores, with the host transport.
-Gradients
-are sent after the backward pass, without overlap, and so they are in this prediction. What other
-programs take of the cores is in the measured time and not in the predicted one: the last column
-tells how far to trust the rest.
+Gradients are sent after the backward pass, without overlap, and so they are in this prediction.
+What other programs take of the cores is in the measured time and not in the predicted one: the last
+column tells how far to trust the rest.
 """
 
 NETWORKS = [Link("10 Gbit/s", 20e-6, 8e-10), Link("100 Gbit/s", 5e-6, 8e-11)]
