@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from taper.printing import options as PRINT_OPTS  # noqa: N812 - PyTorch's name
+from taper.printing import options as PRINT_OPTS
 from taper.tensor import Tensor
 
 __all__ = ["PRINT_OPTS", "_str", "_tensor_str"]

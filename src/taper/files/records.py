@@ -37,6 +37,7 @@ class PyTorchFileReader:
                 ) from None
         else:
             self._file = file
+        self._owns = self._file is not file
         self._reader = ZipReader(self._file)
         self._root = checked_root(self._reader)
 
@@ -44,6 +45,8 @@ class PyTorchFileReader:
         reader = getattr(self, "_reader", None)
         if reader is not None:
             reader.close()
+        if getattr(self, "_owns", False):
+            self._file.close()
 
     def get_all_records(self) -> list[str]:
         """Return the names of all records."""
@@ -75,7 +78,5 @@ class PyTorchFileReader:
         memory = self._reader.read_array(f"{self._root}/{name}")
         wanted = numel * dtype.itemsize
         if wanted > memory.size:
-            raise RuntimeError(
-                f"the record {name} has {memory.size} bytes, {wanted} were asked for"
-            )
+            raise RuntimeError(f"the record {name} has {memory.size} bytes, not {wanted}")
         return tensor_on(on_memory(memory), dtype, 0, (numel,), (1,))
