@@ -125,6 +125,7 @@ from taper.dtypes import iinfo as iinfo
 from taper.dtypes import set_default_dtype as set_default_dtype
 from taper.errors import AcceleratorError as AcceleratorError
 from taper.errors import OutOfMemoryError as OutOfMemoryError
+from taper.files.records import PyTorchFileReader as PyTorchFileReader
 from taper.func import vmap as vmap
 from taper.futures import Future as Future
 from taper.jit import ScriptFunction as ScriptFunction
@@ -6033,27 +6034,59 @@ inf: _float
 nan: _float
 pi: _float
 bfloat16: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 double: _dtype
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 long: _dtype
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
+uint1: _dtype
 uint16: _dtype
+uint2: _dtype
+uint3: _dtype
 uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
 uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 BFloat16Tensor: _tensortype
 BoolTensor: _tensortype

@@ -23,6 +23,10 @@ from taper.distributions import half_normal as half_normal
 from taper.distributions import independent as independent
 from taper.distributions import inverse_gamma as inverse_gamma
 from taper.distributions import kl as kl
+from taper.distributions import kl_mixed as kl_mixed
+from taper.distributions import kl_normal_vectors as kl_normal_vectors
+from taper.distributions import kl_registry as kl_registry
+from taper.distributions import kl_same as kl_same
 from taper.distributions import kumaraswamy as kumaraswamy
 from taper.distributions import laplace as laplace
 from taper.distributions import lkj_cholesky as lkj_cholesky
@@ -35,11 +39,16 @@ from taper.distributions import multivariate_normal as multivariate_normal
 from taper.distributions import negative_binomial as negative_binomial
 from taper.distributions import normal as normal
 from taper.distributions import one_hot_categorical as one_hot_categorical
+from taper.distributions import parameters as parameters
 from taper.distributions import pareto as pareto
 from taper.distributions import poisson as poisson
 from taper.distributions import relaxed_bernoulli as relaxed_bernoulli
 from taper.distributions import relaxed_categorical as relaxed_categorical
 from taper.distributions import studentT as studentT
+from taper.distributions import transform_base as transform_base
+from taper.distributions import transform_combinations as transform_combinations
+from taper.distributions import transform_elementwise as transform_elementwise
+from taper.distributions import transform_matrices as transform_matrices
 from taper.distributions import transformed_distribution as transformed_distribution
 from taper.distributions import transforms as transforms
 from taper.distributions import uniform as uniform
