@@ -153,6 +153,7 @@ docs: $(VENV)/.installed
 	$(BIN)/python tools/proxy_names.py > src/taper/compat/names.txt.new
 	mv src/taper/compat/names.txt.new src/taper/compat/names.txt
 	$(BIN)/python tools/stubs.py
+	$(BIN)/python tools/tour
 
 clean:
 	rm -rf $(VENV) $(ORACLE) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -259,10 +259,12 @@ PyObject *taper_drop_memory(PyObject *self, PyObject *const *args, Py_ssize_t co
     return PyLong_FromSize_t(dropped);
 }
 
-/* memory_counts(): bytes kept, in use, in use at most, the limit; blocks reused and fresh. */
+/* memory_counts(again): bytes kept, in use, in use at most, the limit; blocks reused and fresh.  With an
+ * argument, what is in use at most counts from now on. */
 PyObject *taper_memory_counts(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     pthread_mutex_lock(&guard);
     size_t now[] = {kept, used, peak, limit, reused, fresh};
+    if (count) peak = used;
     pthread_mutex_unlock(&guard);
     return Py_BuildValue("(nnnnnn)", (Py_ssize_t)now[0], (Py_ssize_t)now[1], (Py_ssize_t)now[2],
                          (Py_ssize_t)now[3], (Py_ssize_t)now[4], (Py_ssize_t)now[5]);
