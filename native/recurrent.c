@@ -25,17 +25,35 @@ typedef struct {
 
 static npy_intp strips_of(npy_intp columns) { return (columns + COLUMNS - 1) / COLUMNS; }
 
-static float *in_strips(const float *weight, npy_intp inner, npy_intp columns) {
-    float *strips = scratch_take((size_t)(strips_of(columns) * inner * COLUMNS) * sizeof(float)), *to = strips;
-    if (strips == NULL) return NULL;
-    for (npy_intp first = 0; first < columns; first += COLUMNS) {
-        const npy_intp wide = columns - first < COLUMNS ? columns - first : COLUMNS;
-        for (npy_intp i = 0; i < inner; i++, to += COLUMNS) {
-            memcpy(to, weight + i * columns + first, (size_t)wide * sizeof(float));
-            for (npy_intp k = wide; k < COLUMNS; k++) to[k] = 0;
-        }
+typedef struct {
+    const float *weight; /* inner x columns, or, if `turned`, columns x inner */
+    float *strips;
+    npy_intp inner, columns;
+    int turned;
+} Arrangement;
+
+/* Items are strips. */
+static void arrange(void *context, npy_intp start, npy_intp stop) {
+    const Arrangement *all = context;
+    const npy_intp inner = all->inner, columns = all->columns;
+    for (npy_intp nr = start; nr < stop; nr++) {
+        const npy_intp first = nr * COLUMNS, wide = columns - first < COLUMNS ? columns - first : COLUMNS;
+        float *to = all->strips + first * inner;
+        if (wide < COLUMNS) memset(to, 0, (size_t)(inner * COLUMNS) * sizeof(float));
+        if (all->turned)
+            for (npy_intp k = 0; k < wide; k++)
+                for (npy_intp i = 0; i < inner; i++) to[i * COLUMNS + k] = all->weight[(first + k) * inner + i];
+        else
+            for (npy_intp i = 0; i < inner; i++)
+                memcpy(to + i * COLUMNS, all->weight + i * columns + first, (size_t)wide * sizeof(float));
     }
-    return strips;
+}
+
+static float *in_strips(const float *weight, npy_intp inner, npy_intp columns, int turned) {
+    const npy_intp count = strips_of(columns);
+    Arrangement all = {weight, scratch_take((size_t)(count * inner * COLUMNS) * sizeof(float)), inner, columns, turned};
+    if (all.strips != NULL) pool_run(arrange, &all, count, 1 + 16384 / (inner * COLUMNS));
+    return all.strips;
 }
 
 INLINE void tile(int rows, npy_intp wide, npy_intp inner, const float *left, npy_intp left_step,
@@ -64,8 +82,6 @@ FAST static void few_rows(npy_intp rows, npy_intp inner, npy_intp columns, const
     }
 }
 
-INLINE float opened(float negated) { return 1.0f / (1.0f + exp_float(negated)); }
-
 /* How many rows of a task take part in a step. */
 static npy_intp rows_in(const Recurrence *all, npy_intp step, npy_intp first, npy_intp last) {
     const npy_intp count = all->counts[step] < last ? all->counts[step] : last;
@@ -74,16 +90,20 @@ static npy_intp rows_in(const Recurrence *all, npy_intp step, npy_intp first, np
 
 /* --- LSTM ------------------------------------------------------------------------------------ */
 
-FAST static void lstm_row(float *restrict gate, float *restrict cell, float *restrict cell_now, float *restrict output, float *restrict state, npy_intp size) {
+FAST static void lstm_row(float *restrict gate, const float *restrict bias, float *restrict cell, float *restrict cell_now,
+                          float *restrict output, float *restrict state, npy_intp size) {
     for (npy_intp k = 0; k < size; k++) {
-        const float open = opened(gate[k]), keep = opened(gate[size + k]), leave = opened(gate[2 * size + k]);
-        const float candidate = tanh_float(gate[3 * size + k]), now = keep * cell[k] + open * candidate;
+        const float open = logistic_quickly(gate[k] + bias[k]);
+        const float keep = logistic_quickly(gate[size + k] + bias[size + k]);
+        const float candidate = tanh_quickly(gate[2 * size + k] + bias[2 * size + k]);
+        const float leave = logistic_quickly(gate[3 * size + k] + bias[3 * size + k]);
+        const float now = keep * cell[k] + open * candidate;
         gate[k] = open;
         gate[size + k] = keep;
-        gate[2 * size + k] = leave;
-        gate[3 * size + k] = candidate;
+        gate[2 * size + k] = candidate;
+        gate[3 * size + k] = leave;
         cell[k] = cell_now[k] = now;
-        output[k] = state[k] = tanh_float(now) * leave;
+        output[k] = state[k] = tanh_quickly(now) * leave;
     }
 }
 
@@ -97,7 +117,7 @@ static void lstm_part(void *context, npy_intp first, npy_intp last) {
         if (!count) continue;
         few_rows(count, size, 4 * size, all->state + first * size, size, all->weight, gates, 4 * size, 1);
         for (npy_intp row = 0; row < count; row++)
-            lstm_row(gates + row * 4 * size, all->cell + (first + row) * size, all->cells + (place + row) * size,
+            lstm_row(gates + row * 4 * size, all->shift, all->cell + (first + row) * size, all->cells + (place + row) * size,
                      all->output + (place + row) * size, all->state + (first + row) * size, size);
     }
 }
@@ -107,8 +127,8 @@ FAST static void lstm_row_back(const float *restrict gate, const float *restrict
                                const float *restrict grad, float *restrict state, float *restrict cell, float *restrict change, float *restrict output,
                                npy_intp size) {
     for (npy_intp k = 0; k < size; k++) {
-        const float open = gate[k], keep = gate[size + k], leave = gate[2 * size + k];
-        const float candidate = gate[3 * size + k], bent = tanh_float(cell_now[k]);
+        const float open = gate[k], keep = gate[size + k], candidate = gate[2 * size + k];
+        const float leave = gate[3 * size + k], bent = tanh_quickly(cell_now[k]);
         const float to_output = grad == NULL ? state[k] : state[k] + grad[k];
         const float to_cell = cell[k] + to_output * leave * (1.0f - bent * bent);
         change[k] = to_cell * candidate * open * (1.0f - open);
@@ -147,8 +167,9 @@ FAST static void gru_row(float *restrict gate, const float *restrict moved, cons
                          float *restrict state, npy_intp size) {
     for (npy_intp k = 0; k < size; k++) {
         const float kept = moved[2 * size + k] + (shift == NULL ? 0.0f : shift[k]);
-        const float reset = opened(gate[k] + moved[k]), update = opened(gate[size + k] + moved[size + k]);
-        const float candidate = tanh_float(gate[2 * size + k] + reset * kept);
+        const float reset = logistic_quickly(gate[k] + moved[k]);
+        const float update = logistic_quickly(gate[size + k] + moved[size + k]);
+        const float candidate = tanh_quickly(gate[2 * size + k] + reset * kept);
         gate[k] = reset;
         gate[size + k] = update;
         gate[2 * size + k] = candidate;
@@ -237,11 +258,11 @@ static npy_intp read_steps(PyObject *starts, PyObject *counts, PyObject *state, 
     return total;
 }
 
-/* `inner` and `columns` are those of the weight. */
-static PyObject *run(Part part, Recurrence *all, npy_intp inner, npy_intp columns) {
+/* `inner` and `columns` are those of the weight, of which `turned` says how it lies. */
+static PyObject *run(Part part, Recurrence *all, npy_intp inner, npy_intp columns, int turned) {
     float *strips;
     Py_BEGIN_ALLOW_THREADS;
-    all->weight = strips = in_strips(all->weight, inner, columns);
+    all->weight = strips = in_strips(all->weight, inner, columns, turned);
     if (strips != NULL) pool_run(part, all, all->batch, ROWS);
     scratch_give(strips);
     Py_END_ALLOW_THREADS;
@@ -249,18 +270,19 @@ static PyObject *run(Part part, Recurrence *all, npy_intp inner, npy_intp column
     Py_RETURN_TRUE;
 }
 
-/* lstm(starts, counts, state, cell, gates, cells, output, weight): all but the first two and the last
- * are written. */
+/* lstm(starts, counts, state, cell, gates, cells, output, weight, bias): all but the numbers, the
+ * weight and the bias are written. */
 PyObject *taper_lstm(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Recurrence all = {0};
-    if (count != 8) return PyErr_Format(PyExc_TypeError, "lstm takes 8 arguments");
+    if (count != 9) return PyErr_Format(PyExc_TypeError, "lstm takes 9 arguments");
     const npy_intp rows = read_steps(args[0], args[1], args[2], &all), size = all.size;
     if (rows < 0 || !(all.state = matrix(args[2], all.batch, size, 1)) ||
         !(all.cell = matrix(args[3], all.batch, size, 1)) || !(all.gates = matrix(args[4], rows, 4 * size, 1)) ||
         !(all.cells = matrix(args[5], rows, size, 1)) || !(all.output = matrix(args[6], rows, size, 1)) ||
-        !(all.weight = matrix(args[7], size, 4 * size, 0)))
+        !(all.weight = matrix(args[7], 4 * size, size, 0)) ||
+        !(all.shift = matrix(args[8], 1, 4 * size, 0)))
         Py_RETURN_NONE;
-    return run(lstm_part, &all, size, 4 * size);
+    return run(lstm_part, &all, size, 4 * size, 1);
 }
 
 /* lstm_back(starts, counts, to_state, to_cell, gates, cells, first cells, weight, grad or None, change,
@@ -276,7 +298,7 @@ PyObject *taper_lstm_back(PyObject *self, PyObject *const *args, Py_ssize_t coun
         (args[8] != Py_None && !(all.grad = matrix(args[8], rows, size, 0))) ||
         !(all.change = matrix(args[9], rows, 4 * size, 1)) || !(all.output = matrix(args[10], rows, size, 1)))
         Py_RETURN_NONE;
-    return run(lstm_back_part, &all, 4 * size, size);
+    return run(lstm_back_part, &all, 4 * size, size, 0);
 }
 
 /* gru(starts, counts, state, gates, hidden, output, weight, shift or None, moved): all but the numbers
@@ -287,11 +309,11 @@ PyObject *taper_gru(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     const npy_intp rows = read_steps(args[0], args[1], args[2], &all), size = all.size;
     if (rows < 0 || !(all.state = matrix(args[2], all.batch, size, 1)) ||
         !(all.gates = matrix(args[3], rows, 3 * size, 1)) || !(all.cells = matrix(args[4], rows, size, 1)) ||
-        !(all.output = matrix(args[5], rows, size, 1)) || !(all.weight = matrix(args[6], size, 3 * size, 0)) ||
+        !(all.output = matrix(args[5], rows, size, 1)) || !(all.weight = matrix(args[6], 3 * size, size, 0)) ||
         (args[7] != Py_None && !(all.shift = matrix(args[7], 1, size, 0))) ||
         !(all.change = matrix(args[8], all.batch, 3 * size, 1)))
         Py_RETURN_NONE;
-    return run(gru_part, &all, size, 3 * size);
+    return run(gru_part, &all, size, 3 * size, 1);
 }
 
 /* gru_back(starts, counts, to_state, gates, hidden, before, weight, grad or None, change): the first
@@ -306,5 +328,5 @@ PyObject *taper_gru_back(PyObject *self, PyObject *const *args, Py_ssize_t count
         (args[7] != Py_None && !(all.grad = matrix(args[7], rows, size, 0))) ||
         !(all.change = matrix(args[8], rows, 4 * size, 1)))
         Py_RETURN_NONE;
-    return run(gru_back_part, &all, 3 * size, size);
+    return run(gru_back_part, &all, 3 * size, size, 0);
 }

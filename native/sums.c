@@ -208,16 +208,27 @@ INLINE void add_narrow(const float *x, npy_intp rows, npy_intp width, double *to
     }
 }
 
+typedef struct {
+    const float *x;
+    npy_intp place, width; /* of its result; its columns */
+} Strip;
+
+INLINE Strip strip_at(const Task *task, npy_intp nr) {
+    const npy_intp step = task->inner, most = strip_of(step), strips = (step + most - 1) / most;
+    const npy_intp column = nr % strips * most, outer = nr / strips;
+    return (Strip){task->x + outer * task->length * step + column, outer * step + column,
+                   step - column < most ? step - column : most};
+}
+
 FAST static void reduce_strips(void *context, npy_intp start, npy_intp stop) {
     const Task *task = context;
-    const npy_intp rows = task->length, step = task->inner, most = strip_of(step);
-    const npy_intp strips = (step + most - 1) / most;
+    const npy_intp rows = task->length, step = task->inner;
     double totals[STRIP];
     for (npy_intp nr = start; nr < stop; nr++) {
-        const npy_intp column = nr % strips * most, outer = nr / strips;
-        const npy_intp width = step - column < most ? step - column : most;
-        const float *x = task->x + outer * rows * step + column;
-        float *to = task->to + outer * step + column;
+        const Strip strip = strip_at(task, nr);
+        const float *x = strip.x;
+        const npy_intp width = strip.width;
+        float *to = task->to + strip.place;
         if (step < NARROW && rows > NARROW) add_narrow(x, rows, step, totals);
         else add_columns(x, NULL, 0, rows, step, width, totals);
         const double part = task->kind == MEAN ? 1.0 / (double)rows : 1.0;
@@ -227,13 +238,12 @@ FAST static void reduce_strips(void *context, npy_intp start, npy_intp stop) {
 
 FAST static void log_totals_of_strips(void *context, npy_intp start, npy_intp stop) {
     const Task *task = context;
-    const npy_intp rows = task->length, step = task->inner, most = strip_of(step);
-    const npy_intp strips = (step + most - 1) / most;
+    const npy_intp rows = task->length, step = task->inner;
     for (npy_intp nr = start; nr < stop; nr++) {
-        const npy_intp column = nr % strips * most, outer = nr / strips;
-        const npy_intp width = step - column < most ? step - column : most;
-        const float *x = task->x + outer * rows * step + column;
-        float *to = task->to + outer * step + column, partial[STRIP] = {0};
+        const Strip strip = strip_at(task, nr);
+        const float *x = strip.x;
+        const npy_intp width = strip.width;
+        float *to = task->to + strip.place, partial[STRIP] = {0};
         double totals[STRIP] = {0};
         for (npy_intp i = 0; i < width; i++) to[i] = -INFINITY;
         for (npy_intp row = 0; row < rows; row++)
@@ -252,14 +262,13 @@ FAST static void log_totals_of_strips(void *context, npy_intp start, npy_intp st
 
 FAST static void vary_strips(void *context, npy_intp start, npy_intp stop) {
     const Task *task = context;
-    const npy_intp rows = task->length, step = task->inner, most = strip_of(step);
-    const npy_intp strips = (step + most - 1) / most;
+    const npy_intp rows = task->length, step = task->inner;
     double totals[STRIP];
     for (npy_intp nr = start; nr < stop; nr++) {
-        const npy_intp column = nr % strips * most, outer = nr / strips;
-        const npy_intp width = step - column < most ? step - column : most;
-        const float *x = task->x + outer * rows * step + column;
-        float *mean = task->mean + outer * step + column, *to = task->to + outer * step + column;
+        const Strip strip = strip_at(task, nr);
+        const float *x = strip.x;
+        const npy_intp width = strip.width;
+        float *mean = task->mean + strip.place, *to = task->to + strip.place;
         add_columns(x, NULL, 0, rows, step, width, totals);
         for (npy_intp i = 0; i < width; i++) mean[i] = (float)(totals[i] / (double)rows);
         add_columns(x, mean, 1, rows, step, width, totals);

@@ -76,7 +76,8 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
         "gates": np.ones((5, 16), np.float32),
         "cells": np.ones((5, 4), np.float32),
         "output": np.ones((5, 4), np.float32),
-        "weight": np.ones((4, 16), np.float32),
+        "weight": np.ones((16, 4), np.float32),
+        "bias": np.ones((1, 16), np.float32),
     }
     assert native.lstm(starts, counts, *good.values()) is True
     for wrong in (np.array([0, 4]), np.array([-1, 3]), np.array([0]), np.array([0.0, 3.0]), None):
@@ -84,7 +85,8 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
     for wrong in (np.array([4, 1]), np.array([3, 0]), np.array([3, 3])):
         assert native.lstm(starts, wrong, *good.values()) is None
     for name in good:
-        for wrong in (None, good[name][:1], good[name].astype(float), good[name][:, ::-1]):
+        some = good[name]
+        for wrong in (None, some[0], some[:, 1:], some.astype(float), some[:, ::-1]):
             assert native.lstm(starts, counts, *{**good, name: wrong}.values()) is None
     with pytest.raises(TypeError):
         native.gru(starts, counts)

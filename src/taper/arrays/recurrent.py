@@ -51,11 +51,12 @@ def started_from(values: ndarray, initial: ndarray, steps: Steps) -> ndarray:
     return found
 
 
-def _logistic(negated: ndarray) -> None:
-    """Compute 1 / (1 + exp(-x)) in place, given -x: the weights carry the sign."""
-    np.exp(negated, negated)
-    negated += 1
-    np.reciprocal(negated, negated)
+def _logistic(values: ndarray) -> None:
+    """Compute 1 / (1 + exp(-x)) in place."""
+    values *= -1  # NumPy 2.4's `negative` is wrong in place on every fourth float
+    np.exp(values, values)
+    values += 1
+    np.reciprocal(values, values)
 
 
 def _bend(value: ndarray) -> ndarray:
@@ -123,60 +124,36 @@ def _rnn(
     return output, state, output.reshape(-1).copy()
 
 
-def _lstm_order(weight: ndarray) -> ndarray:
-    """Return rows for the gates input, forget and output, negated, then for the candidate."""
-    size = len(weight) // 4
-    order = np.empty_like(weight)
-    np.negative(weight[: 2 * size], order[: 2 * size])
-    np.negative(weight[3 * size :], order[2 * size : 3 * size])
-    order[3 * size :] = weight[2 * size : 3 * size]
-    return order
-
-
-def _turned(weight: ndarray) -> ndarray:
-    """Return the transposed weight, row-major; NumPy's copy takes 1 % of a step of 16 sequences."""
-    turned = np.empty(weight.shape[::-1], weight.dtype)
-    if native is None or native.copy_across(turned, weight.T) is None:
-        np.copyto(turned, weight.T)
-    return turned
-
-
 def _lstm(
     rows: ndarray, weights: Weights, hx: ndarray, cx: Any, steps: Steps
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     size = hx.shape[1]
     workspace = np.empty(len(rows) * size * 5, rows.dtype)
     gates, cells = _parts(workspace, size, 4, 1)
-    np.matmul(rows, _lstm_order(weights[0]).T, gates)
+    np.matmul(rows, weights[0].T, gates)
+    bias = np.zeros((1, 4 * size), rows.dtype)
     if weights[2] is not None:
-        gates += _lstm_order(weights[2] + weights[3])
-    turned = _turned(_lstm_order(weights[1]))
+        np.add(weights[2], weights[3], bias[0])
     output = np.empty_like(cells)
     state, cell, fresh = hx.copy(), cx.copy(), np.empty_like(cx)
-    if _natively("lstm", steps, state, cell, gates, cells, output, turned):
+    if _natively("lstm", steps, state, cell, gates, cells, output, weights[1], bias):
         return output, state, cell, workspace
+    gates += bias
     product = np.empty((len(hx), 4 * size), rows.dtype)
     for place, count in steps:
         gate, cell_now = gates[place], cells[place]
-        gate += np.matmul(state[:count], turned, product[:count])
-        _logistic(gate[:, : 3 * size])
-        candidate = gate[:, 3 * size :]
+        gate += np.matmul(state[:count], weights[1].T, product[:count])
+        candidate, leaving = gate[:, 2 * size : 3 * size], gate[:, 3 * size :]
+        _logistic(gate[:, : 2 * size])
+        _logistic(leaving)
         np.tanh(candidate, candidate)
         np.multiply(gate[:, size : 2 * size], cell[:count], cell_now)
         cell_now += np.multiply(gate[:, :size], candidate, fresh[:count])
         cell[:count] = cell_now
         now = np.tanh(cell_now, output[place])
-        now *= gate[:, 2 * size : 3 * size]
+        now *= leaving
         state[:count] = now
     return output, state, cell, workspace
-
-
-def _gru_order(weight: ndarray) -> ndarray:
-    """Return rows for the gates reset and update, negated, then for the candidate."""
-    size = len(weight) // 3
-    order = np.negative(weight)
-    order[2 * size :] = weight[2 * size :]
-    return order
 
 
 def _gru(
@@ -185,23 +162,22 @@ def _gru(
     size = hx.shape[1]
     workspace = np.empty(len(rows) * size * 5, rows.dtype)
     gates, hidden, kept_output = _parts(workspace, size, 3, 1, 1)
-    np.matmul(rows, _gru_order(weights[0]).T, gates)
+    np.matmul(rows, weights[0].T, gates)
     shift = 0
     if weights[2] is not None:
-        gates += _gru_order(weights[2])
-        gates[:, : 2 * size] -= weights[3][: 2 * size]
-        shift = weights[3][2 * size :]
-    turned = _turned(_gru_order(weights[1]))
+        bias, shift = weights[2].copy(), weights[3][2 * size :]
+        bias[: 2 * size] += weights[3][: 2 * size]
+        gates += bias
     output = np.empty_like(hidden)
     state, fresh = hx.copy(), np.empty_like(hx)
     product = np.empty((len(hx), 3 * size), rows.dtype)
     row = None if isinstance(shift, int) else shift[None]
-    if _natively("gru", steps, state, gates, hidden, output, turned, row, product):
+    if _natively("gru", steps, state, gates, hidden, output, weights[1], row, product):
         kept_output[...] = output
         return output, state, workspace
     for place, count in steps:
         gate, before = gates[place], state[:count]
-        moved = np.matmul(before, turned, product[:count])
+        moved = np.matmul(before, weights[1].T, product[:count])
         kept = np.add(moved[:, 2 * size :], shift, hidden[place])
         both, candidate = gate[:, : 2 * size], gate[:, 2 * size :]
         both += moved[:, : 2 * size]
@@ -257,7 +233,8 @@ def backward(
     if needs[3]:
         found[3] = add_blocks(at_input, (0,), False, at_input.dtype)
     if needs[4]:
-        found[4] = add_blocks(at_state, (0,), False, at_state.dtype)
+        again = found[3] is not None and at_state is at_input
+        found[4] = found[3].copy() if again else add_blocks(at_state, (0,), False, at_state.dtype)
     return [each if needed else None for each, needed in zip(found, needs, strict=True)]
 
 
@@ -291,7 +268,7 @@ def _lstm_back(
     """
     size = cx.shape[1]
     gates, cells = _parts(workspace, size, 4, 1)
-    opening, forget, leaving, candidate = (
+    opening, forget, candidate, leaving = (
         gates[:, number * size : (number + 1) * size] for number in range(4)
     )
     change = np.empty((len(gates), 4, size), gates.dtype)
