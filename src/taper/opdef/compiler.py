@@ -376,7 +376,8 @@ def _add_quick_write(source: Source, op: Op) -> None:
         arrays = ", ".join(f"a_{each.public_name}" for each in op.params if each.kind != "plain")
         call = call.replace(f"U_{op.name}({arrays})", f"W_{op.name}({arrays}, out=a_{first})")
     source.add(f"r = {call}", 4)
-    source.add(f"except (ValueError, TypeError):\n    {_slow_inplace(op)}", 3)
+    refused = "(ValueError, TypeError, NotImplementedError)"  # the slow way says what comes first
+    source.add(f"except {refused}:\n    {_slow_inplace(op)}", 3)
     source.add(f"if r.shape == a_{first}.shape and r.dtype is FLOAT32:", 3)
     source.add(f"if r is not a_{first}:\n    copyto(a_{first}, r)", 4)
     source.add(_COUNT_WRITE.replace("input", first), 4)

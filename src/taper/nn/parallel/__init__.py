@@ -1,4 +1,4 @@
-"""`nn.parallel`: data parallelism over processes, and over devices: here only the CPU.
+"""`nn.parallel`: data parallelism over processes, and over devices, of which there is only the CPU.
 
 `DistributedDataParallel` averages the gradients of several processes.  `DataParallel` is its
 module, called directly on the same thread (§R11), as in PyTorch without an accelerator; what needs
