@@ -1168,3 +1168,77 @@ def test_a_trick_ends_as_in_eager_mode_but_for_rounding(name: str) -> None:
             assert one == pytest.approx(other, rel=1e-4, abs=1e-6, nan_ok=True)
         else:
             assert one == other
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a_custom_function_reads_its_class", "a_hook_reads_a_closure", "a_hook_is_registered_inside",
+     "an_optimizer_steps_in_hooks", "gradients_are_asked_for", "backward_is_for_some_inputs",
+     "a_loss_is_scaled", "a_gradient_is_returned", "a_closure_is_given_to_step",
+     "autocast_comes_and_goes", "generators_are_given", "arguments_overlap"],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:8 kinds of calls")
+def test_what_can_be_replayed_is(name: str) -> None:
+    made: list[Any] = []
+
+    def wrap(function: Any) -> Any:
+        made.append(taper.capture(function, exact=True))
+        return made[-1]
+
+    outcome(name, wrap)
+    assert "replayed" in made[0].explain(), made[0].explain()
+
+
+def prints(x: Any) -> Any:
+    print("loss")  # here
+    return x
+
+
+def branches(x: Any) -> Any:
+    return x if x.sum() > 3 else -x  # here
+
+
+def reads(x: Any) -> Any:
+    return x * x.max().item()  # here
+
+
+def goes_to_numpy(x: Any) -> Any:
+    return taper.tensor(x.numpy().copy())  # here
+
+
+def seeds(x: Any) -> Any:
+    taper.manual_seed(3)  # here
+    return x
+
+
+class Printing(taper.autograd.Function):
+    """A custom Function with an effect of its own."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        print("forward")  # here
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * 2
+
+
+def custom(x: Any) -> Any:
+    return Printing.apply(x)
+
+
+def hooked(x: Any) -> Any:
+    y = x.requires_grad_() * 2  # here
+    y.register_hook(print)
+    return y
+
+
+@pytest.mark.parametrize(
+    "function", [prints, branches, reads, goes_to_numpy, seeds, custom, hooked]
+)
+def test_strict_names_the_line(function: Any) -> None:
+    captured = taper.capture(function, strict=True)
+    captured(taper.ones(2))
+    with pytest.raises(taper.CaptureError, match="# here"):
+        captured(taper.ones(2))

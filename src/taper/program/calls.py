@@ -188,13 +188,21 @@ def set_grad(setter: Callable[..., Any], tensor: Tensor, grad: np.ndarray) -> np
     return grad
 
 
-def special_functions() -> dict[Any, tuple[str, str]]:
+Special = dict[Any, tuple[str, str]]  # (way, name) by function
+
+
+def special_functions() -> Special:
     """The functions beside the table that a recording must see: (way, name) by function.
 
     The ways are "read", "turn", "make", "draw" (makes a tensor with random numbers), "write",
-    "fill" (an array, with random numbers), "follow" and "effect" (is called again as it was).
+    "fill" (an array, with random numbers), "follow", "hook", "look" (at a gradient), "grad" (sets
+    one) and "effect" (is called again as it was).
     """
-    found: dict[Any, tuple[str, str]] = {}
+    return _named() | _inside_the_library() | _of_tensors_and_generators() | _of_training()
+
+
+def _named() -> Special:
+    found: Special = {}
     named = dict(named_composites)
     for way, names in (
         ("read", READERS),
@@ -208,30 +216,43 @@ def special_functions() -> dict[Any, tuple[str, str]]:
             for function in (named.get(name), methods.get(name), getattr(Tensor, name, None)):
                 if hasattr(function, "__code__") and not hasattr(function, "op"):
                     found[function] = (way, name)
-    for function in (discrete.dropout_mask_, discrete.bernoulli_):
-        found[function] = ("fill", function.__name__)
-    found[batch.follow] = ("follow", "batch_norm")
-    found[getitem._number_tensor] = ("make", "number")
-    found[copy.zeros_of] = ("make", "zeros")
-    found[scaled.triangle] = ("make", "triangle")
-    found[dropout.alpha_factor] = ("make", "alpha_factor")
-    found[dropout.alpha_shift] = ("make", "alpha_shift")
-    found[leaky.draw_slopes] = ("draw", "rrelu")
+    return found
+
+
+def _inside_the_library() -> Special:
+    return {
+        discrete.dropout_mask_: ("fill", "dropout_mask_"),
+        discrete.bernoulli_: ("fill", "bernoulli_"),
+        batch.follow: ("follow", "batch_norm"),
+        getitem._number_tensor: ("make", "number"),
+        copy.zeros_of: ("make", "zeros"),
+        scaled.triangle: ("make", "triangle"),
+        dropout.alpha_factor: ("make", "alpha_factor"),
+        dropout.alpha_shift: ("make", "alpha_shift"),
+        leaky.draw_slopes: ("draw", "rrelu"),
+    }
+
+
+def _of_tensors_and_generators() -> Special:
+    gradient: Any = Tensor.__dict__["grad"]
+    found: Special = {gradient.fget: ("look", "grad"), gradient.fset: ("grad", "grad")}
+    for name in ("data", "requires_grad", "grad_dtype"):
+        found[Tensor.__dict__[name].fset] = ("read", name)
+    for kind in _subclasses(Generator):
+        for name in ("manual_seed", "seed", "initial_seed", "get_state", "set_state"):
+            if name in kind.__dict__:
+                found[kind.__dict__[name]] = ("read", f"Generator.{name}")
+    return found
+
+
+def _of_training() -> Special:
+    found: Special = {}
     for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"):
         found[getattr(clip_grad, name)] = ("effect", name)
     for function in (Module.zero_grad, AveragedModel.update_parameters):
         found[function] = ("effect", function.__qualname__)
     for name in ("unscale_", "step", "update"):
         found[getattr(GradScaler, name)] = ("effect", f"GradScaler.{name}")
-    for kind in _subclasses(Generator):
-        for name in ("manual_seed", "seed", "initial_seed", "get_state", "set_state"):
-            if name in kind.__dict__:
-                found[kind.__dict__[name]] = ("read", f"Generator.{name}")
-    for name in ("data", "requires_grad", "grad_dtype"):
-        found[Tensor.__dict__[name].fset] = ("read", name)
-    gradient: Any = Tensor.__dict__["grad"]
-    found[gradient.fget] = ("look", "grad")
-    found[gradient.fset] = ("grad", "grad")
     for scheduler in _subclasses(LRScheduler):
         step = scheduler.__dict__.get("step")
         if hasattr(step, "__code__"):

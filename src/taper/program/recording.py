@@ -280,6 +280,8 @@ class Recorder:
                 if self.watcher is not None:
                     self.watcher.reads = True
                 return found
+        if name == "retain_grad" and args[0].is_leaf and args[0].requires_grad:
+            return run(*args, **kwargs)  # a leaf does so anyway
         self.give_up(f"{name}: a value is read into Python, or a tensor changes its nature")
         return run(*args, **kwargs)
 
