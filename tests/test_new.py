@@ -3,8 +3,8 @@
 import tomllib
 
 import pytest
-from new_projects import new_project, run
 
+from new_projects import new_project, run
 from taper.commands import cli
 from taper.commands.new import FILES, TEMPLATES
 
@@ -48,6 +48,6 @@ def test_the_projects_own_tests_pass(template, tmp_path):
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_code_has_the_layout_of_the_formatter(template, tmp_path):
     project = new_project(tmp_path, template)
-    ruff = ("-m", "ruff")
-    run(project, *ruff, "format", "--isolated", "--line-length", "100", "--check", ".")
-    run(project, *ruff, "check", "--isolated", "--select", "E,F,I,UP,B", "--line-length", "100", ".")
+    wide = ("--isolated", "--line-length", "100")
+    run(project, "-m", "ruff", "format", *wide, "--check", ".")
+    run(project, "-m", "ruff", "check", *wide, "--select", "E,F,I,UP,B", ".")

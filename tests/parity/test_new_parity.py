@@ -1,8 +1,8 @@
 """The projects of `taper new` on taper and on PyTorch: the same losses, and passing tests."""
 
 import pytest
-from new_projects import losses, new_project, run
 
+from new_projects import losses, new_project, run
 from taper.commands.new import TEMPLATES
 
 

@@ -54,8 +54,7 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{options.name} exists, and nothing is overwritten: choose another name")
     except OSError as error:
         parser.error(f"cannot write {options.name}: {error.strerror}")
-    print(f"{options.name}: a project that trains {options.template} ({TEMPLATES[options.template]})")
-    print("\nNext:")
+    print(f"{options.name}: {TEMPLATES[options.template]}\n\nNext:")
     print(f"  cd {shlex.quote(options.name)}")
     print("  taper run train.py           # train with taper; `python train.py` uses PyTorch")
     print("  taper run -m pytest          # its tests (pip install pytest)")
