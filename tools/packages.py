@@ -129,14 +129,17 @@ class Build:
         with tarfile.open(sdist) as archive:
             archive.extractall(place, filter="data")
         (sources,) = place.iterdir()
-        flags = f"-include native/oldest_glibc.h -ffile-prefix-map={sources}=."
+        base = run(python, "-c", "import sys; print(sys.base_prefix)").strip()
+        named = {sources: ".", base: "python", python.parents[1]: "environment"}
+        shorter = " ".join(f"-ffile-prefix-map={place}={name}" for place, name in named.items())
         self._hook(
             python,
             "build_wheel",
             sources,
             place,
             TAPER_PURE="" if version else "1",
-            CFLAGS=flags,
+            CFLAGS=f"-include native/oldest_glibc.h {shorter}",
+            LDSHARED="gcc -shared",  # Python's own may name the folder where it was installed
             LDFLAGS="-Wl,--build-id=none -Wl,--strip-all",
         )
         (wheel,) = place.glob("*.whl")
