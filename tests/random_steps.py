@@ -130,6 +130,7 @@ class Trial:
         self.averaged = self._average(draw)
         self.events = {number: draw.choice(EVENTS) for number in range(2, 7)}
         self.called = self.net  # the model as it is called
+        self.shake: Callable[[Any], None] | None = None  # disturbs gradients before the update
 
     def _groups(self, draw: random.Random) -> list[Any]:
         if len(self.parameters) < 2 or draw.random() < 0.7:
@@ -178,6 +179,8 @@ class Trial:
 
     def update(self) -> None:
         """Clip and step."""
+        if self.shake is not None:
+            self.shake([each.grad for each in self.parameters if each.grad is not None])
         if self.clip == "norm":
             nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
         elif self.clip == "inf":
@@ -294,10 +297,20 @@ def run(
 
 
 def jitter(seed: int) -> Callable[[Trial, Any], None]:
-    """Return what disturbs a step: parameters and batch change by one ulp, up or down or not."""
+    """Return what disturbs a step: numbers change by one ulp, up or down or not.
+
+    Those are parameters, the batch, and gradients: by an ulp of the largest, as sums may cancel.
+    """
     generator = np.random.default_rng(seed)
 
+    def shake(grads: Any) -> None:
+        arrays = [each.numpy() for each in grads]
+        largest = max([np.abs(each).max(initial=0) for each in arrays], default=0.0)
+        for array in arrays:
+            array += generator.integers(-1, 2, array.shape) * np.spacing(np.float32(largest))
+
     def disturb(trial: Trial, x: Any) -> None:
+        trial.shake = shake
         for tensor in (x, *trial.net.parameters()):
             array = tensor.detach().numpy()
             signs = generator.integers(-1, 2, array.shape).astype(array.dtype)
@@ -339,8 +352,8 @@ def differences(seed: int, exact: bool) -> tuple[list[str], Any]:
     """What a captured run and an eager one disagree in; and the captured function.
 
     Without `exact` fusion may round otherwise.  How far that may lead is measured: of three eager
-    runs whose parameters and batches are moved by one ulp before each step, the result that is
-    moved most allows 32 times as much, and 64 ulp to those that are not moved.
+    runs whose parameters, batches and gradients are moved by one ulp at each step, the result that
+    is moved most allows 32 times as much, and 64 ulp to those that are not moved.
     """
     eager, _ = run(seed, lambda function: function)
     found, captured = run(seed, lambda function: taper.capture(function, exact=exact))

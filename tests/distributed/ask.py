@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-PROGRAMS = ["zero_checks"]
+PROGRAMS = ["zero_checks", "tensor_checks", "fsdp_checks", "wrapper_checks", "checkpoint_checks"]
 
 
 def asked(program: str, package: str, count: int = 2) -> list[dict[str, str]]:

@@ -42,3 +42,28 @@ def test_every_check_was_made(transport):
 def test_both_ranks_see_what_pytorch_shows(name, transport):
     for rank in range(2):
         assert seen(transport)[rank][name] == ANSWERS[rank][name]
+
+
+# In PyTorch only the ranks that differ from rank 0 raise; rank 0 waits for them until its timeout.
+DIFFERENT = """
+import os, taper
+from taper import distributed as dist, nn
+dist.init_process_group("gloo")
+rank = dist.get_rank()
+for module in (nn.Linear(3 + rank, 4), nn.Linear(3, 4).to([taper.float32, taper.float64][rank])):
+    try:
+        nn.parallel.DistributedDataParallel(module)
+    except RuntimeError as error:
+        os.write(1, f"{error}\\n".encode())
+"""
+
+
+def test_modules_that_differ_are_refused_by_all(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(DIFFERENT)
+    (_, first), (_, second) = by_hand(program, 2)
+    text = "[{}]: params[0] in this process with {} {} appears not to match {} of the same param in"
+    for output, rank, shape, dtype in ((first, 0, 3, 32), (second, 1, 4, 64)):
+        sizes = text.format(rank, "sizes", [4, shape], "sizes")
+        kinds = text.format(rank, "dtype", f"torch.float{dtype}", "dtype")
+        assert output == f"{sizes} process {1 - rank}.\n{kinds} process {1 - rank}.\n"

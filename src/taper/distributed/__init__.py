@@ -108,8 +108,9 @@ from taper.first_use import on_first_use
 
 # Modules that few programs use, and names in them.
 _MODULES = (
-    "algorithms checkpoint constants device_mesh elastic fsdp nn optim rpc run tensor "
-    "_composable _functional_collectives distributed_c10d"
+    "algorithms autograd c10d_logger checkpoint collective_utils constants device_mesh elastic "
+    "fsdp launcher nn optim pipelining rpc run tensor _composable _functional_collectives _shard "
+    "_symmetric_memory _tensor distributed_c10d"
 ).split()
 __getattr__, __dir__ = on_first_use(
     globals(),

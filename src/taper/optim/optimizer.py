@@ -67,6 +67,9 @@ def with_step_hooks(step: Any) -> Any:
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if self._around_step is not None:
+            with self._around_step(self):
+                return run_with_hooks(self, step, (self, *args), kwargs)
         recorder = local.state.recorder
         if recorder is not None:
             name = f"Optimizer.step#{type(self).__name__}.step"
@@ -129,6 +132,8 @@ class Optimizer:
     # Empty: optimizers around another one often leave `super().__init__` out.
     _optimizer_step_pre_hooks: Mapping[int, Callable[..., Any]] = MappingProxyType({})
     _optimizer_step_post_hooks: Mapping[int, Callable[..., Any]] = MappingProxyType({})
+    # A context around each step, for parameters that have their elements elsewhere.
+    _around_step: Any = None
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
@@ -260,6 +265,8 @@ class Optimizer:
                 "information"
             )
         self._check_groups(params, names)
+        for param in params:
+            self._around_step = getattr(type(param), "_around_step", self._around_step)
         param_group["params"] = params
         if names is not None:
             param_group["param_names"] = names

@@ -30,16 +30,14 @@ from taper.optim.lr_scheduler.base import LRScheduler
 from taper.optim.swa_utils import AveragedModel
 from taper.program.form import Place
 from taper.sampling import discrete
+from taper.sampling.generator import Generator
 from taper.tensor import Tensor, wrap
 
 # Operators whose result has a shape that depends on data, or that give Python something to see.
 BY_DATA = frozenset(
-    "nonzero masked_select unique unique_consecutive unique_dim index_bool argwhere bincount "
-    "_unique2 histogramdd combinations".split()
+    "nonzero masked_select unique_consecutive_slices unique_dim bincount _unique2 "
+    "_pack_padded_sequence _packed_rows".split()
 )
-
-# Operators of the table that draw random numbers: they run even if nobody reads the result.
-DRAWING_OPERATORS = frozenset("bernoulli rrelu_with_noise binomial poisson _sample".split())
 
 # Functions that give Python numbers out of tensors, or show their memory.
 READERS = (
@@ -97,6 +95,11 @@ def operator_call(op: Op) -> Callable[..., Any]:
         return unwrapped(op.call(op.function, tensors(arguments)))
 
     return run
+
+
+def only_result(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that returns one array in a list, as `unbind` may, without the list."""
+    return lambda *arguments: run(*arguments)[0]
 
 
 def write_call(op: Op, owner: Tensor | None, place: Place) -> Callable[..., Any]:
@@ -220,6 +223,12 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         found[function] = ("effect", function.__qualname__)
     for name in ("unscale_", "step", "update"):
         found[getattr(GradScaler, name)] = ("effect", f"GradScaler.{name}")
+    for kind in _subclasses(Generator):
+        for name in ("manual_seed", "seed", "initial_seed", "get_state", "set_state"):
+            if name in kind.__dict__:
+                found[kind.__dict__[name]] = ("read", f"Generator.{name}")
+    for name in ("data", "requires_grad", "grad_dtype"):
+        found[Tensor.__dict__[name].fset] = ("read", name)
     gradient: Any = Tensor.__dict__["grad"]
     found[gradient.fget] = ("look", "grad")
     found[gradient.fset] = ("grad", "grad")
@@ -227,6 +236,8 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         step = scheduler.__dict__.get("step")
         if hasattr(step, "__code__"):
             found[step] = ("effect", "scheduler.step")
+        if "get_last_lr" in scheduler.__dict__:
+            found[scheduler.__dict__["get_last_lr"]] = ("read", "get_last_lr")
     return found
 
 

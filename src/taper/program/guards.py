@@ -33,7 +33,7 @@ _GLOBAL_HOOKS = (
 class Arguments:
     """The arguments of a call: tensors, and everything else in its place."""
 
-    __slots__ = ("places", "rest", "spec", "tensors")
+    __slots__ = ("attributes", "places", "rest", "spec", "tensors")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         leaves, self.spec = tree_flatten((args, kwargs))
@@ -51,6 +51,10 @@ class Arguments:
                 self.tensors.append(leaf)
             self.places.append(numbers[id(leaf)])
 
+    def note_attributes(self) -> None:
+        """Remember the attributes that somebody has given to tensors."""
+        self.attributes = [dict(vars(each)) for each in self.tensors]
+
     def agree(self, other: Arguments) -> bool:
         """Whether the arguments are the same, but for what the tensors are."""
         return (
@@ -59,6 +63,17 @@ class Arguments:
             and all(
                 one is two or same(one, two) for one, two in zip(self.rest, other.rest, strict=True)
             )
+        )
+
+    def are_still(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the call has left lists and dictionaries among its arguments alone."""
+        now = Arguments(args, kwargs)
+        return (
+            self.places == now.places
+            and self.spec == now.spec
+            and all(one is two for one, two in zip(self.rest, now.rest, strict=True))
+            and all(one is two for one, two in zip(self.tensors, now.tensors, strict=True))
+            and self.attributes == [dict(vars(each)) for each in now.tensors]
         )
 
     def with_tensors(self, tensors: Sequence[Tensor]) -> Any:
@@ -85,6 +100,7 @@ def kind_of(tensor: Tensor) -> tuple[Any, ...]:
         type(tensor),
         tensor._counter is INFERENCE_COUNTER,
         bool(tensor.is_leaf),
+        tuple(vars(tensor).items()),
         _hooks(tensor._meta),
     )
 
@@ -139,6 +155,8 @@ class Guards:
         around = self.surroundings
         if native is None or kwargs or around is None or not all(map(tree_is_leaf, args)):
             return
+        if around.arrays:  # their content counts
+            return
         expected = [_expected(each) if isinstance(each, Tensor) else each for each in args]
         externals = [part for tensor, *kind, _ in self.externals for part in (tensor, *kind)]
         sequences = [each for each in around.sequences if not isinstance(each[0], tuple)]
@@ -150,6 +168,7 @@ class Guards:
             tuple([part for each in around.cells for part in each]),
             tuple([part for each in sequences for part in each]),
             tuple([part for each in self.grads for part in each]),
+            tuple([part for each in around.functions for part in each]),
         )
 
     def hold_at_once(self, args: tuple[Any, ...], state: State) -> bool:

@@ -29,7 +29,7 @@ from taper.program.replays import (
     plain_results,
     tensor_of,
 )
-from taper.program.watching import Surroundings, Watcher
+from taper.program.watching import PLAIN, Surroundings, Watcher
 from taper.random import get_rng_state, set_rng_state
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -120,6 +120,8 @@ class Entry:
             return each
         if each.tensor is not None:
             return each.tensor
+        if each.leaf is not None:
+            return each.leaf._meta.grad
         if each.position >= 0:
             return tensors[each.position]
         if each.number not in made:
@@ -137,6 +139,7 @@ def learn(
 ) -> tuple[Any, Entry, dict[Any, Any]]:
     """Call a function once more, recorded; returns its result, what is known, the code it ran."""
     state = local.state
+    arguments.note_attributes()
     surroundings = Surroundings(codes, function, arguments.rest)
     recorder = Recorder(arguments.tensors)
     watcher = recorder.watcher = Watcher()
@@ -147,6 +150,8 @@ def learn(
         result = function(*args, **kwargs)
     refusal = recorder.refusal or watcher.effect
     changed = surroundings.changed()
+    if changed is None and not arguments.are_still(args, kwargs):
+        changed = "its arguments"
     if refusal is None and changed is not None:
         refusal = f"the function changes {changed}", recorder.place()
     if refusal is None and surroundings.has_drawn():
@@ -191,6 +196,7 @@ class _Results:
         self.values: list[Value] = []  # what the program returns
         self.live: list[tuple[Result, Tensor]] = []  # those with a history
         self._known: dict[int, Result] = {}
+        self._memories: set[int] = set()
 
     def describe(self, leaf: Any) -> Any:
         """A Result for a tensor, a Number for what `item()` gave, else the leaf itself."""
@@ -201,6 +207,8 @@ class _Results:
             if id(leaf) not in self._known:
                 self._known[id(leaf)] = self._result(leaf)
             return self._known[id(leaf)]
+        if not isinstance(leaf, PLAIN) and not self.recorder.surroundings.has_seen(leaf):
+            self.recorder.give_up("an object is returned that the function has made")
         if self.recorder.watcher.reads and isinstance(leaf, str | float | int | complex):
             # It may be made of a number that was read: `"%.2f" % x.item()` does not tell.
             if not isinstance(leaf, bool):
@@ -213,9 +221,15 @@ class _Results:
             if each is tensor:
                 found.position = position
                 return found
+        found.leaf = self.recorder.leaf_of(tensor)
+        if found.leaf is not None:
+            return found
         value = self.recorder.value_of(tensor)
         if value is None:
             return found
+        if value.memory.number in self._memories:
+            self.recorder.give_up("two results share their memory")
+        self._memories.add(value.memory.number)
         if value.origin == "external" and value.tensor is tensor:
             found.tensor = tensor
         elif value.memory.origin in ("input", "external"):

@@ -259,8 +259,8 @@ def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> An
             if isinstance(each, np.ndarray) and recorder.find(each) is None and not each.any():
                 recorder.constant(each)  # in the place of a gradient that nobody sent
         given = recorder.references(tuple(arguments))
+        result = _as_arrays(result)
         found = flat(result)
-        result, found = _as_arrays(result, found)
         outputs = [recorder.made(each) for each in found]
         name = node.name()
         run = flattened(formula.function)
@@ -268,12 +268,11 @@ def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> An
     return result
 
 
-def _as_arrays(result: Any, found: list[Any]) -> tuple[Any, list[Any]]:
-    """A result that is one NumPy number becomes an array, which keeps its identity."""
-    if len(found) == 1 and found[0] is not None and not isinstance(found[0], np.ndarray):
-        made = np.asarray(found[0])
-        return (made if not isinstance(result, tuple) else (made,)), [made]
-    return result, found
+def _as_arrays(result: Any) -> Any:
+    """NumPy's numbers among results become arrays, which keep their identity."""
+    if isinstance(result, tuple | list):
+        return type(result)([_as_arrays(each) for each in result])
+    return np.asarray(result) if isinstance(result, np.generic) else result
 
 
 def flattened(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from taper.opdef import FLOAT, Op
 from taper.program.blocks import group_of
+from taper.program.convolutions import fast_convolution
 from taper.program.form import Instruction, Value, filled, values_in
 from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
@@ -204,6 +205,8 @@ class Plan:
         function, arguments = _flat(
             instruction, dict(zip(map(id, node.what), handles, strict=True))
         )
+        if not self.trace.graph.exact:
+            function = fast_convolution(instruction) or function
         outputs = self._outputs(node, instruction)
         return CALL, (function, arguments, outputs)
 

@@ -29,6 +29,8 @@ from taper.optim.rule_optimizer import RuleOptimizer
 from taper.program import calls, passes
 from taper.program.form import Instruction, Place, Program, Value
 from taper.program.reads import Read, number
+from taper.random import default_generator
+from taper.sampling.generator import Generator
 from taper.tensor import Tensor, storage_of
 from taper.utils._pytree import tree_leaves
 
@@ -137,6 +139,14 @@ class Recorder:
             return {name: self.references(each) for name, each in structure.items()}
         return structure
 
+    def leaf_of(self, tensor: Tensor) -> Tensor | None:
+        """The leaf from before the call whose gradient a tensor is."""
+        for each in self.program.instructions:
+            leaf = each.of if each.kind == "accumulate" else None
+            if isinstance(leaf, Tensor) and leaf._meta is not None and leaf._meta.grad is tensor:
+                return leaf
+        return None
+
     def watches(self, tensor: Tensor) -> bool:
         """Whether the guards know what hooks a tensor has, and what these read."""
         return self.surroundings is not None and self.surroundings.knows(tensor)
@@ -197,14 +207,19 @@ class Recorder:
         if self.refusal is not None:
             return run()
         before = storage_of(call.arguments[0]._array) if call.kind == "inplace" else None
-        result = run()
+        stamp = default_generator.stamp
+        with self.suspended():  # what the kernel calls is part of the operator
+            result = run()
         if call.kind == "inplace":
             self._note_write(call, arguments, before)
-        else:
-            self._note_operator(call, arguments, result)
+        else:  # one that has drawn random numbers runs even if nobody reads the result
+            drawn = default_generator.stamp != stamp or _is_given_a_generator(call)
+            self._note_operator(call, arguments, result, drawn)
         return result
 
-    def _note_operator(self, call: Call, arguments: tuple[Any, ...], result: Any) -> None:
+    def _note_operator(
+        self, call: Call, arguments: tuple[Any, ...], result: Any, drawn: bool
+    ) -> None:
         outputs = []
         for each in result if isinstance(result, tuple | list) else (result,):
             if not isinstance(each, Tensor) or each._change is not None:
@@ -214,9 +229,10 @@ class Recorder:
                 self.give_up("inference mode is on")
                 return
             outputs.append(self.made(each._array))
-        drawn = call.op.name in calls.DRAWING_OPERATORS
-        run = calls.operator_call(call.op)
-        self.emit("op", call.name, run, arguments, outputs, of=call.op, pure=not drawn)
+        run, of = calls.operator_call(call.op), call.op
+        if isinstance(result, tuple | list) and len(outputs) == 1:
+            run, of = calls.only_result(run), None
+        self.emit("op", call.name, run, arguments, outputs, of=of, pure=not drawn)
 
     def _note_write(self, call: Call, arguments: tuple[Any, ...], before: Any) -> None:
         target: Tensor = call.arguments[0]
@@ -439,6 +455,10 @@ def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs:
     if not isinstance(recorder, Recorder):
         return run(*args, **kwargs)
     return recorder.see(function, way, name, run, args, kwargs)
+
+
+def _is_given_a_generator(call: Call) -> bool:
+    return any(isinstance(each, Generator) for each in call.arguments)
 
 
 def _picks_by_mask(call: Call) -> bool:

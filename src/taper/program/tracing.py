@@ -205,6 +205,8 @@ class Tracer:
 
     def _symbols(self, structure: Any) -> Any:
         if isinstance(structure, Value):
+            if structure.dtype.kind == "c":  # symbols are real: their conjugate is themselves
+                raise UntraceableError("complex elements")
             return symbol(self.graph, self.node_of(structure), True)
         if isinstance(structure, tuple | list):
             return type(structure)([self._symbols(each) for each in structure])

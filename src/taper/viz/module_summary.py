@@ -20,6 +20,7 @@ from taper.random import fork_rng
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_leaves, tree_map
 from taper.viz.layers import Layer, called_layers, registered_layers
+from taper.viz.notebook import card, table
 from taper.viz.trial import run_model
 
 __all__ = ["ModuleSummary", "summary"]
@@ -187,19 +188,10 @@ class ModuleSummary:
 
     def _repr_html_(self) -> str:
         head, *rows = self._table()
-        cells = "".join(f"<th style='text-align:left'>{escape(each)}</th>" for each in head)
-        body = "".join(
-            "<tr>"
-            + f"<td style='text-align:left;white-space:pre;font-family:monospace'>{escape(row[0])}"
-            + "".join(f"<td style='text-align:left'>{escape(each)}</td>" for each in row[1:])
-            + "</tr>"
-            for row in rows
-        )
+        parts = [f"<div style='overflow-x:auto'>{table(head, rows)}</div>"]
         below = self._totals() + (self._sizes() if self.called else [])
-        return (
-            f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>"
-            f"<p>{'<br>'.join(map(escape, below))}</p>"
-        )
+        parts.append(f"<div>{'<br>'.join(map(escape, below))}</div>")
+        return card("", *parts)
 
 
 _UNITS = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "bytes"))

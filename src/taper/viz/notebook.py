@@ -28,7 +28,7 @@ _STYLE = (
     ".taper-view .leaf{padding-left:1.05em}"
     ".taper-view table{border-collapse:collapse;margin:.3em 0;font-size:12px}"
     ".taper-view math{display:block;text-align:left;margin:.3em 0}"
-    ".taper-view td,.taper-view th{text-align:left;padding:1px 1em 1px 0;"
+    ".taper-view td,.taper-view th{text-align:left;white-space:pre-wrap;padding:1px 1em 1px 0;"
     "border-bottom:1px solid #8884;background:none;vertical-align:top}"
     ".taper-view .heat{image-rendering:pixelated;border:1px solid #8886;display:block;"
     "margin:.3em 0;max-width:100%}</style>"

@@ -25,7 +25,7 @@ from taper.distributed.buckets import (
     compute_bucket_assignment_by_size,
 )
 from taper.distributed.collectives import all_reduce
-from taper.distributed.groups import ProcessGroup, default_group
+from taper.distributed.groups import ProcessGroup, default_group, leave_captures
 from taper.distributed.reduce_ops import RedOpType
 from taper.distributed.reducer import Reducer
 from taper.nn.modules.module import Module
@@ -325,6 +325,7 @@ class DistributedDataParallel(Module, Joinable):
     # --- forward -------------------------------------------------------------------------------
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        leave_captures("DistributedDataParallel")
         records = is_grad_enabled() and self.require_backward_grad_sync
         self._prepare_forward()
         output = self.module(*inputs, **kwargs)
