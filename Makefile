@@ -18,7 +18,7 @@ CODE := src/taper tests benchmarks tools $(wildcard examples)
 
 .PHONY: help demo test test-twins test-web test-sanitizers parity mutants
 .PHONY: bench bench-data bench-peers bench-baseline bench-check performance
-.PHONY: lint format docs clean
+.PHONY: lint format docs clean wheels wheels-check test-packages
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
@@ -34,6 +34,9 @@ help:
 	@echo "make bench-check  fail if a ratio to PyTorch got 15 % worse than the stored baseline"
 	@echo "make bench-baseline  store this machine's ratios as the baseline"
 	@echo "make performance  write docs/performance.md again from what was measured last"
+	@echo "make wheels   the source archive and the wheels, in dist"
+	@echo "make wheels-check  build them again and compare the bytes"
+	@echo "make test-packages  what make wheels wrote, installed in empty environments without a compiler"
 	@echo "make lint     ruff and mypy"
 	@echo "make format   let ruff rewrite the layout of the code"
 	@echo "make docs     write the generated documents again"
@@ -49,7 +52,7 @@ $(VENV)/.installed: $(VENV)/.made $(BUILT_FROM)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed pyproject.toml
-	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,viz,cli,files,mpi,onednn,vision]'
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[dev,files,mpi,onednn,vision]'
 	@touch $@
 
 $(ORACLE)/.made:
@@ -58,17 +61,17 @@ $(ORACLE)/.made:
 	@touch $@
 
 $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
-	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,viz,cli,files,onednn,vision]'
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,files,onednn,vision]'
 	@touch $@
 
 demo: $(VENV)/.installed
 	$(BIN)/taper demo
 
 test: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web --ignore=tests/packages
 
 test-twins: $(VENV)/.dev
-	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web
+	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web --ignore=tests/packages
 
 # The browser comes from the system; playwright's own would be a download from elsewhere.
 $(VENV)/.web: $(VENV)/.dev
@@ -81,6 +84,21 @@ test-web: $(VENV)/.web
 
 test-sanitizers: $(VENV)/.dev
 	tools/sanitizers.sh $(BIN)/python
+
+$(VENV)/.packages: $(VENV)/.dev
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[packages]'
+	@touch $@
+
+wheels: $(VENV)/.packages
+	rm -rf dist
+	$(BIN)/python tools/packages.py
+
+wheels-check: $(VENV)/.packages
+	$(BIN)/python tools/packages.py --check
+
+test-packages: $(VENV)/.packages
+	test -d dist || $(MAKE) wheels
+	$(ONE_THREAD) $(BIN)/python -m pytest -q tests/packages
 
 parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity

@@ -7,7 +7,10 @@ import numpy
 from setuptools import Extension, setup
 
 setup(
-    ext_modules=[
+    # TAPER_PURE=1: the wheel for every machine, which has no native module (`make wheels`).
+    ext_modules=[]
+    if os.environ.get("TAPER_PURE")
+    else [
         Extension(
             "taper._native",
             sources=sorted(glob("native/*.c")),

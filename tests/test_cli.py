@@ -40,7 +40,7 @@ def test_help_names_every_command(capsys):
     assert "exit codes" in text
 
 
-@pytest.mark.parametrize("command", ["run", "graph", "step", "demo", "bench", "info"])
+@pytest.mark.parametrize("command", ["run", "graph", "step", "new", "demo", "bench", "info"])
 def test_every_command_explains_itself(command, capsys):
     assert exit_code([command, "--help"]) == 0
     text = capsys.readouterr().out
@@ -66,6 +66,10 @@ def test_version(capsys):
         (["info", "--nonsense"], "taper info: error: "),
         (["bench", "--seconds", "0"], "taper bench: error: --seconds must be above 0"),
         (["demo", "--epochs", "0"], "taper demo: error: "),
+        (["new"], "taper new: error: the following arguments are required: NAME"),
+        (["new", "..."], "taper new: error: '...' is no name"),
+        (["new", "x", "--template", "rnn"], "taper new: error: argument --template"),
+        (["new", "/dev/null/x"], "taper new: error: cannot write /dev/null/x: Not a directory"),
         (["run"], "taper run: error: name a SCRIPT or -m MODULE"),
         (["run", "--nonsense", "x.py"], "taper run: error: "),
         (["run", "no-such-file.py"], "taper run: error: can't open file"),

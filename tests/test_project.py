@@ -31,7 +31,7 @@ DOCUMENTS = sorted(
 MOST_LINES = 600
 
 # Extras are imported where they are used, since nobody must have them.
-EXTRAS = {"rich", "safetensors", "PIL", "cupy", "matplotlib", "mpi4py", "IPython"}
+EXTRAS = {"safetensors", "PIL", "cupy", "matplotlib", "mpi4py", "IPython"}
 
 
 def name_of(path: Path) -> str:

@@ -23,6 +23,7 @@ COMMANDS = {
     "run": ("taper.commands.run", "run a program for PyTorch, with taper as torch"),
     "graph": ("taper.commands.graph", "run a program and draw its last autograd graph"),
     "step": ("taper.commands.step", "step through a program's backward passes"),
+    "new": ("taper.commands.new", "write a small training project"),
     "demo": ("taper.commands.demo", "see autograd at work, step by step"),
     "bench": ("taper.commands.bench", "measure the speed of this installation"),
     "info": ("taper.commands.info", "what this installation is made of"),

@@ -14,7 +14,7 @@ import numpy as np
 from taper import settings, version
 from taper.arrays.native import native, onednn
 
-EXTRAS = {"cli": "rich", "files": "safetensors", "vision": "PIL", "cuda": "cupy", "mpi": "mpi4py"}
+EXTRAS = {"files": "safetensors", "vision": "PIL", "onnx": "onnxruntime", "mpi": "mpi4py"}
 
 
 def main(argv: Sequence[str]) -> int:
