@@ -384,3 +384,36 @@ def _changed(structure, chance):
             [_changed(each, chance) if at == nr else each for at, each in enumerate(structure)]
         )
     return structure
+
+
+@needs_native
+@pytest.mark.parametrize("sizes", [(128, 96, 130), (70, 300, 64), (1100, 40, 33)])
+def test_a_large_product_starts_from_its_bias(sizes):
+    rows, inner, columns = sizes
+    taper.manual_seed(0)
+    layer = taper.nn.Linear(inner, columns)
+    x = taper.randn(rows, inner)
+
+    def both(x):
+        return layer(x), layer(x).relu() * 2.0
+
+    captured, found = replayed(both, x)
+    runner = runner_of(captured)
+    starts = [step[-1] for kind, step in runner.plan.steps if kind == 1]
+    assert starts and all(each is not None for each in starts)
+    for one, two in zip(found, both(x), strict=True):
+        close(one.detach().numpy(), two.detach().numpy())
+
+
+@needs_native
+def test_a_product_that_others_read_does_not_start_from_a_bias():
+    taper.manual_seed(0)
+    x, y, row = taper.randn(128, 128), taper.randn(128, 128), taper.randn(128)
+
+    def both(x, y):
+        product = x @ y
+        return product + row, product
+
+    _, found = replayed(both, x, y)
+    for one, two in zip(found, both(x, y), strict=True):
+        close(one.numpy(), two.numpy())
