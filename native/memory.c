@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "native.h"
+#include "pool.h"
 
 #define SMALLEST ((size_t)1 << 16)
 #define PAGE ((size_t)4096)
@@ -166,7 +166,7 @@ static void *allocate_zeros(void *context, size_t count, size_t width) {
     if (size < SMALLEST) return plain->allocator.calloc(plain->allocator.ctx, count, width);
     int zeroed;
     void *data = large(size, &zeroed);
-    if (data != NULL && !zeroed) memset(data, 0, size);
+    if (data != NULL && !zeroed) pool_clear(data, (npy_intp)size);
     return data;
 }
 

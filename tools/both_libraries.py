@@ -294,7 +294,8 @@ def outcome_differences(ours: Outcome, theirs: Outcome, **options: Any) -> Itera
             for each in (ours.error, theirs.error)
         )
         # taper's methods are its functions, and count the tensor itself as the first argument.
-        plain = [POSITION.sub("", each) for each in (mine.replace("taper.", "torch."), expected)]
+        mine = mine.replace("taper.", "torch.").replace("module 'taper'", "module 'torch'")
+        plain = [POSITION.sub("", each) for each in (mine, expected)]
         if not plain[0].startswith(plain[1]):  # autograd's errors add the user's line
             kind = (
                 "raises" if theirs.error is None else "accepts" if ours.error is None else "error"

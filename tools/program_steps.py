@@ -18,8 +18,8 @@ from typing import Any
 from both_libraries import flag
 
 PRELUDE = """
-import math
-nn, F, optim = torch.nn, torch.nn.functional, torch.optim
+import copy, io, math, pickle
+nn, F, optim, fwAD = torch.nn, torch.nn.functional, torch.optim, torch.autograd.forward_ad
 log = []
 
 def seen(value):
@@ -33,6 +33,12 @@ def second(value, leaf):
     again = torch.autograd.grad(grad.abs().sum(), leaf, allow_unused=True)
     # Which operators a second derivative is made of, and so its node, follows from the formula.
     return value, grad.detach().contiguous(), again
+
+def saved(value):
+    file = io.BytesIO()
+    torch.save(value, file)
+    file.seek(0)
+    return torch.load(file)
 
 def trained(model, opt, steps):
     for _ in range(steps):
@@ -68,6 +74,58 @@ class Twice(torch.autograd.Function):
     def backward(ctx, grad):
         return grad * 2
 
+class Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x + 2 * y
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.shapes = [each.shape for each in inputs]
+    @staticmethod
+    def backward(ctx, grad):
+        seen(ctx.needs_input_grad)
+        return grad.sum_to_size(ctx.shapes[0]), 2 * grad.sum_to_size(ctx.shapes[1])
+    @staticmethod
+    def jvp(ctx, x, y):
+        return x + 2 * y
+
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x / 2, x * 1
+    @staticmethod
+    def backward(ctx, one, other):
+        seen((one is None, other is None))
+        return other if one is None else one / 2
+
+class Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0].conj()
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clone()
+
+class Bent(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.reshape(-1)
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
@@ -97,6 +155,8 @@ def read_sections() -> tuple[dict[str, tuple[int, list[str]]], dict[str, list[st
 
 
 GROUPS, HOLES = read_sections()
+# Groups whose lines are not run under another mode.
+ALONE = "create module backward loss net train part forward out cast default".split()
 
 
 def names_of(namespace: dict[str, Any], test: Any) -> list[str]:
@@ -116,10 +176,7 @@ class Steps:
         weights = [weight for weight, _ in self.groups.values()]
         group = self.draw.choices(list(self.groups), weights)[0] if self.count > 2 else "create"
         text = self.filled(self.draw.choice(GROUPS[group][1]))
-        if (
-            group not in ("create", "module", "backward", "loss", "net", "train", "part")
-            and self.draw.random() < 0.12
-        ):
+        if group not in ALONE and not text.startswith("with") and self.draw.random() < 0.12:
             text = f"with {self.filled('{mode}')}: {text}"
         return text
 
@@ -164,5 +221,6 @@ class Steps:
         return name
 
     def broadcasts(self, other: Any) -> bool:
-        sizes = zip(reversed(other.shape), reversed(self.last.shape), strict=False)
+        last = () if self.last is None else self.last.shape
+        sizes = zip(reversed(other.shape), reversed(last), strict=False)
         return all(a == b or 1 in (a, b) for a, b in sizes)

@@ -206,9 +206,10 @@ def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarr
 
 
 def _is_negative_zero(value: Any) -> bool:
-    if type(value) is int or isinstance(value, (complex, np.complexfloating)):
+    if type(value) is int:
         return False
-    return math.copysign(1.0, float(value)) < 0
+    number = np.asarray(value)
+    return bool(np.signbit(number.real) or (number.dtype.kind == "c" and np.signbit(number.imag)))
 
 
 def fill_uninitialised(array: np.ndarray) -> None:

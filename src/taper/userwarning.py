@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
 
 from taper.autograd.provenance import user_frame
+
+_thread = threading.local()
+
+
+@contextlib.contextmanager
+def said_already() -> Iterator[None]:
+    """Keep quiet in this thread: another example of the same batch has warned."""
+    before, _thread.quiet = getattr(_thread, "quiet", False), True
+    try:
+        yield
+    finally:
+        _thread.quiet = before
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn as if from the innermost line outside the package."""
+    if getattr(_thread, "quiet", False):
+        return
     frame = user_frame(sys._getframe(1))
     warnings.warn_explicit(
         message,

@@ -296,6 +296,13 @@ def has_format(array: ndarray, name: str) -> bool:
     return array.transpose(order[::-1]).flags.c_contiguous
 
 
+def existing_dim(dim: int, ndim: int) -> int:
+    """Return a checked dimension counted from the front; a 0-d tensor has none."""
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
 def wrap_dim(dim: int, ndim: int) -> int:
     """Return a checked dimension counted from the front; a 0-d tensor counts as 1-d."""
     limit = ndim or 1

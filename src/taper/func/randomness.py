@@ -104,7 +104,7 @@ def like(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     involved = is_batched(source, level)
     if level.randomness == "same":
         if involved:
-            source = source._whole.new_empty(source._array.shape)
+            source = source._whole.detach().select(0, 0)  # numbers are drawn as it lies in memory
         return run(source, *rest, **kwargs)
     whole = source._whole if involved else spread(source, level.size).contiguous()
     return batched(run(whole, *rest, **kwargs), level)
@@ -138,18 +138,22 @@ def dropped(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any])
         if not involved:
             return run(*args, **kwargs)
         return _same_for_each(level, run, args, kwargs)
-    whole = source._whole if involved else spread(source, level.size).contiguous()
+    whole = source._whole if involved else spread(source, level.size)
     features = "feature" in name or rest == [True] or kwargs.get("features")
     if not features:
-        return batched(run(name, whole, p, train, inplace, *rest, **kwargs), level)
+        found = run(name, whole.contiguous(), p, train, False, *rest, **kwargs)
+        return whole_copied(source, whole, found) if inplace and involved else batched(found, level)
     if whole.dim() < 3:
         return run(*args, **kwargs)  # raises
     found = run(name, whole.flatten(0, 1), p, train, False, *rest, **kwargs)
     found = found.unflatten(0, whole._array.shape[:2])
-    if inplace and involved:
-        whole.copy_(found)
-        return source
-    return batched(found, level)
+    return whole_copied(source, whole, found) if inplace and involved else batched(found, level)
+
+
+def whole_copied(source: Tensor, whole: Tensor, found: Tensor) -> Tensor:
+    """Write a batch in place, and return what the function sees of it."""
+    whole.copy_(found)
+    return source
 
 
 def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -160,7 +164,9 @@ def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str
     for nr in range(level.size):
         set_rng_state(state)
         example = source._whole.select(0, nr)
-        results.append(run(name, example, p, train, inplace, *rest, **kwargs))
+        # PyTorch's mask is row-major here, however the example lies.
+        result = run(name, example.contiguous(), p, train, False, *rest, **kwargs)
+        results.append(whole_copied(example, example, result) if inplace else result)
     return source if inplace else joined(level, results)
 
 

@@ -15,6 +15,7 @@ from taper.func.batching import batched, is_batched, spread
 from taper.opdef import POINTWISE, TENSOR_KINDS, Op
 from taper.ops.shape.split import stack
 from taper.tensor import Tensor, array_of
+from taper.userwarning import said_already
 
 Arguments = tuple[Any, ...]
 Transform = Callable[[Any, Op, Arguments], Sequence[Any] | None]
@@ -60,7 +61,11 @@ def one_by_one(level: Any, run: Callable[[Any], Any], arguments: Sequence[Any]) 
     if not level.size:
         return _of_nothing(level, run, arguments)
     columns = [examples(level, each) for each in arguments]
-    return joined(level, [run(each) for each in zip(*columns, strict=True)])
+    first, *others = zip(*columns, strict=True)
+    results = [run(first)]
+    with said_already():
+        results += [run(each) for each in others]
+    return joined(level, results)
 
 
 def joined(level: Any, results: list[Any]) -> Any:

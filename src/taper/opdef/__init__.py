@@ -201,6 +201,7 @@ class Op:
         self.wrt: set[str] = set()  # the parameters that have a gradient
         self.node_class: Any = None
         self.function: Any = None
+        self.written: Callable[..., Any] | None = None  # see `in_place`
 
     def _layout(self, rule: Rule | None) -> Rule | None:
         """The rule of the results' layout: if none was declared, that of operators of this kind."""

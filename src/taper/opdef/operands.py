@@ -87,6 +87,9 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
             converted.append(scalar_array(value, dtype))
         elif value.dtype is dtype or (op.promote is None and low is None):
             converted.append(value)
+        elif low is not None and value.dtype is not low and value.ndim:
+            # PyTorch computes with the common dtype's values, which may be infinite or rounded.
+            converted.append(_in_dtype(value.astype(low), dtype))
         else:
             converted.append(_in_dtype(value, dtype))
     if op.change_complex is not None and dtype.kind == "c":
@@ -219,6 +222,10 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
     that the call comes from a file that declares operators.  Beside a Tensor, a NumPy scalar is a
     number.  Where PyTorch takes a number for the first tensor, the number becomes a tensor.
     """
+    for each in flat(arguments):
+        run = getattr(each.__class__, "_run_operator", None)  # a tensor whose array is elsewhere
+        if run is not None:
+            return run(op, arguments)
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
         first = arguments[0] if op.params[0].kind == "tensor" else None
         unfit = first is not None and not isinstance(first, np.ndarray | np.generic)

@@ -72,7 +72,7 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
         return
     else:
         shared = apart or to.ctypes.data != of.ctypes.data or to.nbytes != of.nbytes
-        shared = shared or to.shape != of.shape or to.strides != of.strides
+        shared = shared or to.strides != of.strides
     if shared:
         raise shared_memory()
 

@@ -14,7 +14,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import preserved_strides
+from taper.arrays.strides import broadcast_clash, preserved_strides
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
 from taper.autograd.conjugate import look_at, memory_of, write_through
@@ -80,6 +80,8 @@ def run_inplace(
     state = local.state
     if state.mode > 1:
         return run_inplace_in_mode(op, state, arguments, write)
+    if op.written is not None:
+        op = op.written(*arguments).op
     first = op.params[0].name
     needs = {
         param.name: isinstance(value, Tensor) and wants_grad(value)
@@ -135,7 +137,7 @@ def _checked_write(
         refuse_saving(op, arguments)
         if isinstance(error, NotImplementedError) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
-        elif write is not None and op.name != "index_put":
+        elif write is not None and op.name not in ("index_put", "index_copy"):
             write(target._array.copy())
         raise
     return write
@@ -176,8 +178,12 @@ def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
         if param.kind in ("tensor", "operand")
     ]
     if op.promote is not None and not any(op.unpromoted):
-        common = dtypes.result_type(operands)
-        check_destination(operands[0], np.empty(operands[0].shape, common.numpy))
+        shapes = [np.shape(each) for each in operands]
+        clash = broadcast_clash(shapes)
+        if clash is not None:
+            raise clash
+        one = np.empty((), dtypes.result_type(operands).numpy)
+        check_destination(operands[0], np.broadcast_to(one, np.broadcast_shapes(*shapes)))
 
 
 def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:

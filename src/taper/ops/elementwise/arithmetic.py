@@ -33,6 +33,7 @@ from taper.opdef import (
     op,
 )
 from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
+from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import invalid_combination, scalar_array
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import zeros_like
@@ -613,6 +614,12 @@ def floor_divide(input: Any, other: Any, *, out: Any = None) -> Any:
     return floor_divide_tensor(input, other, out=out)
 
 
+def _floor_divide_in_place(grad):
+    raise no_derivative("floor_divide_")
+
+
+refused_in_place(floor_divide_tensor, "NotImplemented", _floor_divide_in_place)
+refused_in_place(floor_divide_number, "NotImplemented", _floor_divide_in_place)
 _floor_divide_tensor_in_place = inplace_function(floor_divide_tensor)
 _floor_divide_number_in_place = inplace_function(floor_divide_number)
 

@@ -16,7 +16,7 @@ from taper import dtypes
 from taper.arrays.native import curve
 from taper.autograd.state import local
 from taper.autograd.views import check_inplace
-from taper.dtypes import C_NAMES
+from taper.dtypes import C_NAMES, no_kernel
 from taper.opdef import (
     POINTWISE,
     SAME,
@@ -305,6 +305,9 @@ def _bounds(label: str, input: Any, min: Any, max: Any) -> tuple[bool, Any, Any]
             raise invalid_combination(label, (input, *given), _CLAMP)
         # Beside a number, PyTorch takes a 0-d tensor as a number.
         numbers = [each.item() if isinstance(each, Tensor) else each for each in numbers]
+    if input.dtype is dtypes.bool_ and {each.__class__ for each in given} == {bool}:
+        form = "clamp_max" if min is None else "clamp_min" if max is None else "clamp"
+        raise no_kernel(f"{form}_scalar_cpu", dtypes.bool_)
     if input.dtype.is_floating_point and any(each.__class__ is complex for each in numbers):
         if label == "clamp_":
             check_inplace(input, False, local.state)

@@ -16,10 +16,21 @@ from taper.arrays.layouts import ELEMENTWISE
 from taper.autograd.grad_mode import no_grad
 from taper.dtypes import C_NAMES
 from taper.factory import finish
-from taper.opdef import SAME, Array, Operand, alias, composite, inplace_function, op
+from taper.opdef import (
+    SAME,
+    Array,
+    Operand,
+    alias,
+    composite,
+    derivative,
+    inplace_function,
+    op,
+)
 from taper.opdef.dtype_checks import COMPLEX, WIDE, not_implemented, refuse
+from taper.opdef.in_place import recorded_in_place, twin_in_place
 from taper.opdef.operands import invalid_combination, python_number
 from taper.opdef.writes import compute_into
+from taper.ops.elementwise.complexes import zeros_like
 from taper.tensor import Tensor
 
 _OVERLOADS = (
@@ -132,6 +143,37 @@ def ge(self: Array, other: Operand) -> Array:
     """
     return np.greater_equal(self, other)
 
+
+def _recorded_comparison(function: Any) -> None:
+    """Record comparisons that are written in place, with gradients of zero, as PyTorch does."""
+    entry = function.op
+
+    def of_number(self: Array, other: Operand) -> Array:
+        """Write a comparison with a number in place."""
+        return entry.ufunc(self, other)
+
+    def of_tensor(self: Array, other: Array) -> Array:
+        """Write a comparison with a tensor in place."""
+        return entry.ufunc(self, other)
+
+    node = f"{entry.name.capitalize()}Backward"
+    number = twin_in_place(function, f"_{entry.name}_number", f"{node}0", of_number)
+    tensor = twin_in_place(function, f"_{entry.name}_tensor", f"{node}1", of_tensor)
+    derivative(number, wrt="self")(_no_slope)
+    derivative(tensor, wrt="self")(_no_slope)
+    derivative(tensor, wrt="other")(_no_slope)
+
+    @recorded_in_place(function)
+    def choose(self: Any, other: Any) -> Any:
+        return tensor if isinstance(other, Tensor) else number
+
+
+def _no_slope(grad: Any) -> Any:
+    return zeros_like(grad)
+
+
+for _each in (eq, ne, lt, le, gt, ge):
+    _recorded_comparison(_each)
 
 alias("not_equal", ne)
 alias("less", lt)
@@ -361,7 +403,7 @@ def isneginf(self: Array) -> Array:
     return _never(self) if self.dtype.kind in "biu" else np.equal(self, -np.inf)
 
 
-@op()
+@op(layout=ELEMENTWISE)
 def isreal(self: Array) -> Array:
     """Tell which elements have the imaginary part zero.
 

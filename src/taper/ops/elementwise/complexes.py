@@ -32,13 +32,20 @@ from taper.opdef import (
     op,
     tangent_of,
 )
-from taper.tensor import Tensor, element_strides, storage_offset
+from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 _REAL = {
     np.dtype(np.complex64): np.dtype(np.float32),
     np.dtype(np.complex128): np.dtype(np.float64),
 }
 _COMPLEX = {real: pair for pair, real in _REAL.items()}
+
+
+def zeros_like(value: Any) -> Any:
+    """Make zeros like an array or Tensor: the gradient of what is constant in pieces."""
+    if isinstance(value, Tensor):
+        return wrap(np.zeros_like(value._array))
+    return np.zeros_like(value)
 
 
 @op(name="_conj", node="ConjBackward0", tangent=LINEAR, public=False, method=False)
@@ -346,7 +353,7 @@ def angle(self: Array) -> Array:
 @derivative(angle, wrt="self")
 def angle_self(grad, self):
     if self.dtype.kind != "c" if isinstance(self, ndarray) else not self.dtype.is_complex:
-        return grad * 0
+        return zeros_like(grad)
     square = _square_of_size(self)
     return grad * (self * 1j / (square + (square == 0)))
 
@@ -354,7 +361,7 @@ def angle_self(grad, self):
 @tangent_of(angle)
 def angle_tangent(self_t, self):
     if not self.dtype.is_complex:
-        return self_t * 0
+        return zeros_like(self_t)
     square = _square_of_size(self)
     return real(self_t * conj(self * 1j)) / (square + (square == 0))
 

@@ -13,6 +13,7 @@ from taper.arrays.elements import ONE
 from taper.arrays.native import curve
 from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
+from taper.opdef.in_place import refused_in_place
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import inside, reciprocal, rsqrt
 from taper.tensor import is_complex
@@ -231,6 +232,12 @@ def tanh_backward_output(grad, grad_output, output):
     return conj(grad) * grad_output * conj(output * -2)
 
 
+def _not_in_place(name: str) -> Exception:
+    return NotImplementedError(
+        f"the derivative for 'inplace version of {name}' is not implemented."
+    )
+
+
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arcsinh)
 def asinh(self: Array) -> Array:
     """Take the inverse hyperbolic sine of every element.
@@ -247,6 +254,11 @@ def asinh_self(grad, self):
     return grad * conj(rsqrt(self * self + 1))
 
 
+def _asinh_in_place(grad):
+    raise _not_in_place("asinh")
+
+
+refused_in_place(asinh, "AsinhBackward1", _asinh_in_place)
 alias("arcsinh", asinh)
 
 
@@ -269,6 +281,11 @@ def acosh_self(grad, self):
     return grad * rsqrt(self * self - 1)
 
 
+def _acosh_in_place(grad):
+    raise _not_in_place("acosh")
+
+
+refused_in_place(acosh, "AcoshBackward1", _acosh_in_place)
 alias("arccosh", acosh)
 
 
@@ -288,6 +305,11 @@ def atanh_self(grad, self):
     return grad / conj(1 - self * self)
 
 
+def _atanh_in_place(grad):
+    raise _not_in_place("atanh")
+
+
+refused_in_place(atanh, "AtanhBackward1", _atanh_in_place)
 alias("arctanh", atanh)
 
 

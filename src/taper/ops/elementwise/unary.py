@@ -42,18 +42,11 @@ from taper.opdef.dtype_checks import (
     not_implemented,
     refuse,
 )
-from taper.ops.elementwise.complexes import conj, sgn_complex
+from taper.ops.elementwise.complexes import conj, sgn_complex, zeros_like
 from taper.tensor import Tensor, array_of, wrap
 
 _LN2 = math.log(2)
 _LN10 = math.log(10)
-
-
-def zeros_like(value: Any) -> Any:
-    """Make zeros like an array or Tensor: the gradient of what is constant in pieces."""
-    if isinstance(value, Tensor):
-        return wrap(np.zeros_like(value._array))
-    return np.zeros_like(value)
 
 
 # --- signs -----------------------------------------------------------------------------------

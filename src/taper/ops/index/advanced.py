@@ -7,7 +7,6 @@ dimensions as it has), or None for all of a dimension.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.layouts import FIRST, PRESERVED, laid_out
 from taper.arrays.reduction import add_rows
+from taper.arrays.scalars import filler
 from taper.arrays.strides import EVERYTHING, Shape, ordered_strides, row_major
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
@@ -33,7 +33,9 @@ _MASKS = (np.dtype(np.bool_), np.dtype(np.uint8))
 # --- places ----------------------------------------------------------------------------------
 
 
-def integer_indices(shape: Shape, indices: Sequence[ndarray | None]) -> list[ndarray | None]:
+def integer_indices(
+    shape: Shape, indices: Sequence[ndarray | None], warn: bool = True
+) -> list[ndarray | None]:
     """Replace masks in an index by the coordinates of their True elements; check the rest."""
     found: list[ndarray | None] = []
     for each in indices:
@@ -42,7 +44,7 @@ def integer_indices(shape: Shape, indices: Sequence[ndarray | None]) -> list[nda
             continue
         if each.dtype not in _MASKS:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if each.dtype == np.uint8:
+        if each.dtype == np.uint8 and warn:
             warn_user(
                 "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
                 "instead."
@@ -66,16 +68,13 @@ def integer_indices(shape: Shape, indices: Sequence[ndarray | None]) -> list[nda
     return found
 
 
-def _explained(error: IndexError, indices: Sequence[ndarray | None]) -> IndexError:
-    """Say in PyTorch's words why NumPy refused an index."""
+def _explained(
+    error: IndexError, indices: Sequence[ndarray | None], shape: Shape = ()
+) -> IndexError:
+    """Say in PyTorch's words why NumPy refused an index of an array of this shape."""
     text = str(error)
-    match = re.search(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)", text)
-    if match:
-        where, axis, size = match.groups()
-        if size == "0":
-            return IndexError("index is out of bounds for dimension with size 0")
-        number = sum(each is not None for each in indices[: int(axis)])
-        return IndexError(f"index {where} is out of bounds for dimension {number} with size {size}")
+    if "is out of bounds for axis" in text:
+        return _outside(indices, shape)
     if "shape mismatch" in text:
         shapes = ", ".join(str(list(each.shape)) for each in indices if each is not None)
         return IndexError(
@@ -84,6 +83,22 @@ def _explained(error: IndexError, indices: Sequence[ndarray | None]) -> IndexErr
     if "empty" in text:
         return IndexError("index is out of bounds for dimension with size 0")
     return error
+
+
+def _outside(indices: Sequence[ndarray | None], shape: Shape) -> IndexError:
+    """Name the first element of an index that lies outside: PyTorch goes from place to place."""
+    used = [(each, size) for each, size in zip(indices, shape, strict=False) if each is not None]
+    together = np.broadcast_arrays(*[each for each, _ in used])
+    found = []
+    for number, (each, (_, size)) in enumerate(zip(together, used, strict=True)):
+        outside = np.flatnonzero((each < -size) | (each >= size))
+        if len(outside):
+            place = outside[0]
+            found.append((place, number, each.ravel()[place], size))
+    _, number, where, size = min(found)
+    if not size:
+        return IndexError("index is out of bounds for dimension with size 0")
+    return IndexError(f"index {where} is out of bounds for dimension {number} with size {size}")
 
 
 def taken(array: ndarray, indices: Sequence[ndarray | None]) -> ndarray:
@@ -107,7 +122,7 @@ def taken(array: ndarray, indices: Sequence[ndarray | None]) -> ndarray:
     except IndexError as error:
         if _is_empty(array.shape, places):
             return np.empty(result_shape(array.shape, places), array.dtype)
-        raise _explained(error, places) from None
+        raise _explained(error, places, array.shape) from None
 
 
 def _is_empty(shape: Shape, places: Sequence[ndarray | None]) -> bool:
@@ -238,16 +253,20 @@ def write_at(
     target: ndarray, indices: Sequence[ndarray | None], values: ndarray, accumulate: bool
 ) -> None:
     """Write values at an index, or raise and write nothing."""
-    if values.dtype != target.dtype:
-        if values.ndim or accumulate or len(indices) != 1 or not _is_mask(indices[0]):
-            _check_values(target, integer_indices(target.shape, indices), values)
-            raise RuntimeError(
-                "Index put requires the source and destination dtypes match, got "
-                f"{dtypes.FROM_NUMPY[target.dtype].scalar_type} for the destination and "
-                f"{dtypes.FROM_NUMPY[values.dtype].scalar_type} for the source."
-            )
-        values = values.astype(target.dtype)
-    places = integer_indices(target.shape, indices)
+    filled = _fills(indices, values, accumulate)
+    places = integer_indices(target.shape, indices, warn=not filled)
+    if filled:
+        _refuse_bytes(indices)
+        if values.dtype != target.dtype:
+            number = filler(values.item(), dtypes.FROM_NUMPY[target.dtype])
+            values = np.full(values.shape, number, target.dtype)
+    elif values.dtype != target.dtype:
+        _check_values(target, places, values)
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got "
+            f"{dtypes.FROM_NUMPY[target.dtype].scalar_type} for the destination and "
+            f"{dtypes.FROM_NUMPY[values.dtype].scalar_type} for the source."
+        )
     where = tuple([EVERYTHING if each is None else each for each in places])
     if _is_empty(target.shape, places):
         _check_values(target, places, values)
@@ -259,10 +278,23 @@ def write_at(
         else:
             target[where] = values
     except IndexError as error:
-        raise _explained(error, places) from None
+        raise _explained(error, places, target.shape) from None
     except ValueError:
         _check_values(target, places, values)
         raise
+
+
+def _fills(indices: Sequence[ndarray | None], values: ndarray, accumulate: bool) -> bool:
+    """Tell whether one value goes where one mask says: PyTorch calls `masked_fill_` for that."""
+    given = [each for each in indices if each is not None]
+    return values.size == 1 and not accumulate and len(given) == 1 and given[0].dtype in _MASKS
+
+
+def _refuse_bytes(indices: Sequence[ndarray | None]) -> None:
+    if any(each is not None and each.dtype == np.uint8 for each in indices):
+        raise RuntimeError(
+            "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
+        )
 
 
 def _is_mask(each: ndarray | None) -> bool:
@@ -289,8 +321,7 @@ def _check_values(target: ndarray, places: Sequence[ndarray | None], values: nda
             size = target.shape[dim]
             outside = (each < -size) | (each >= size)
             if outside.any():
-                text = f"index {each[outside][0]} is out of bounds for axis {dim} with size {size}"
-                raise _explained(IndexError(text), places)
+                raise _outside(places, target.shape)
 
 
 @derivative(put_at, wrt="self")
@@ -363,7 +394,7 @@ def write_index(
             f"{type(values).__name__}"
         )
     arrays = [None if each is None else each._array for each in indices]
-    filled = values._array.size == 1 and not accumulate and all(map(_is_mask, arrays))
+    filled = _fills(arrays, values._array, accumulate)
     recorded = needs_record(target, values)
     if not filled:
         refuse_written_input(put_at.op, target, (indices, values, accumulate))

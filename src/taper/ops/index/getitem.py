@@ -37,15 +37,15 @@ def entries(index: Any) -> list[Any]:
     """Return the index as a list; a list that holds more than numbers counts as a tuple."""
     if isinstance(index, tuple):
         return list(index)
-    if isinstance(index, list) and len(index) < 32:
+    if isinstance(index, list | str) and len(index) < 32:
         for each in index:
             if (
                 each is None
                 or each is Ellipsis
-                or isinstance(each, slice | Tensor | list | tuple | range | np.ndarray)
+                or isinstance(each, slice | Tensor | list | tuple | range | np.ndarray | str)
             ):
                 warn_user(_NOT_A_TUPLE)
-                return index
+                return list(index)
     return [index]
 
 
@@ -94,6 +94,24 @@ def as_entry(value: Any) -> Any:
 
 
 _INDEX_DTYPES = tuple(np.dtype(each) for each in (np.int64, np.int32, np.uint8, np.bool_))
+
+
+def _items(source: Tensor, index: Any) -> list[Any]:
+    """Return an index as entries in normal form; PyTorch counts them before it looks at them."""
+    given = entries(index)
+    try:
+        return [as_entry(each) for each in given]
+    except (IndexError, TypeError):
+        _refuse_many(source, given)
+        raise
+
+
+def _refuse_many(source: Tensor, items: list[Any]) -> int:
+    """Return how many dimensions entries stand for, or raise if the tensor has fewer."""
+    wanted = sum(_taken_dims(each) for each in items)
+    if wanted > source._array.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {source._array.ndim}")
+    return wanted
 
 
 def _taken_dims(entry: Any) -> int:
@@ -161,9 +179,7 @@ class Reading:
 def read_index(source: Tensor, items: list[Any]) -> Reading:
     """Apply the entries that are views; a slice over a whole dimension makes none."""
     ndim = source._array.ndim
-    wanted = sum(_taken_dims(each) for each in items)
-    if wanted > ndim:
-        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    wanted = _refuse_many(source, items)
     reading = Reading(source)
     for number, entry in enumerate(items):
         dim = reading.dim
@@ -219,8 +235,7 @@ def get_item(self: Tensor, index_given: Any) -> Tensor:
         places = index_given._array
         if places.dtype is _LONG and places.ndim and self._array.ndim:
             return index(self, (index_given,))
-    items = [as_entry(each) for each in entries(index_given)]
-    reading = read_index(self, items)
+    reading = read_index(self, _items(self, index_given))
     if reading.advanced:
         return index(reading.view, tuple(reading.advanced))
     return alias(self) if reading.view is self else reading.view
@@ -292,8 +307,7 @@ def set_item(self: Tensor, index_given: Any, value: Any) -> None:
         index_given = None
     elif not self._array.ndim and (kind is int or kind is slice):
         get_item(self, index_given)  # raises
-    items = [as_entry(each) for each in entries(index_given)]
-    reading = read_index(self, items)
+    reading = read_index(self, _items(self, index_given))
     view = reading.view
     if reading.advanced:
         value = _without_leading_ones(value)

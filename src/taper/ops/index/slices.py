@@ -253,7 +253,7 @@ def _check_copy_source(target: ndarray, index: ndarray, source: ndarray) -> None
 
 def _check_copy_shapes(target: ndarray, dim: int, index: ndarray, source: ndarray) -> None:
     own, other = _slice_shape(target, dim), _slice_shape(source, dim)
-    if own != other and target.ndim and source.ndim:
+    if own != other:
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
             f"slice shape: {' '.join(map(str, own))} at dimension {dim} and source slice shape: "

@@ -16,7 +16,7 @@ from taper import dtypes
 from taper.arrays.layouts import FIRST
 from taper.arrays.memory import resized
 from taper.arrays.reduction import is_expandable
-from taper.arrays.strides import row_major, wrap_dim
+from taper.arrays.strides import existing_dim, row_major, wrap_dim
 from taper.autograd.state import local
 from taper.autograd.views import bump_version, check_inplace, rebase_history, wants_grad
 from taper.dtypes import C_NAMES, no_kernel
@@ -229,6 +229,7 @@ def baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: 
     tensor([[[4., 4.],
              [4., 4.]]])
     """
+    existing_dim(0, batch1.ndim)
     wrap_dim(1, batch1.ndim)
     wrap_dim(2, batch2.ndim)
     if self.dtype != batch1.dtype != batch2.dtype or self.dtype != batch2.dtype == batch1.dtype:
@@ -284,7 +285,7 @@ def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: A
 
 
 def _check_addbmm(self: ndarray, batch1: ndarray, batch2: ndarray) -> None:
-    wrap_dim(1, batch1.ndim)
+    existing_dim(1, batch1.ndim)
     wrap_dim(2, batch2.ndim)
     for name, stack in (("batch1", batch1), ("batch2", batch2)):
         if stack.ndim != 3:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from taper import dtypes
-from taper.arrays.strides import wrap_dim
+from taper.arrays.strides import existing_dim, wrap_dim
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.dtypes import C_NAMES
@@ -447,6 +447,7 @@ def _tensordot(a: Tensor, b: Tensor, given_a: list[int], given_b: list[int]) -> 
     dims_a = [wrap_dim(dim, a._array.ndim) for dim in given_a]
     dims_b = [wrap_dim(dim, b._array.ndim) for dim in given_b]
     for place, (dim_a, dim_b) in enumerate(zip(dims_a, dims_b, strict=True)):
+        existing_dim(given_a[place], a._array.ndim), existing_dim(given_b[place], b._array.ndim)
         size_a, size_b = a._array.shape[dim_a], b._array.shape[dim_b]
         if size_b == 1:
             a = sum_dim(a, (dim_a,), True, a.dtype)

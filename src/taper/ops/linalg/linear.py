@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from taper.autograd.grad_mode import is_grad_enabled
 from taper.autograd.state import local
-from taper.dtypes import no_kernel
+from taper.dtypes import C_NAMES, no_kernel
 from taper.opdef import MULTILINEAR, Array, composite, derivative, op
 from taper.ops.linalg.addmm import addmm
 from taper.ops.linalg.matmul import matmul, not_tensors, product_into
@@ -146,6 +146,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """
     if not all(isinstance(each, Tensor) for each in (input1, input2, weight)):
         raise not_tensors("bilinear", input1=input1, input2=input2, weight=weight)
+    _check_dtypes(input1=input1, input2=input2, weight=weight, bias=bias)
     _check_bilinear(input1._array, input2._array, weight._array, bias)
     if input1.dtype.is_complex and is_grad_enabled():
         if any(each.requires_grad for each in (input1, input2, weight)):
@@ -161,6 +162,13 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     flat = trilinear(flat1, weight, flat2, (1, 3), (0,), (1, 2), (2, 3))
     result = reshape(flat, (*lead, weight._array.shape[0]))
     return result if bias is None else result + bias
+
+
+def _check_dtypes(**given: Tensor | None) -> None:
+    tensors = {name: each.dtype for name, each in given.items() if each is not None}
+    if len(set(tensors.values())) > 1:
+        names = ", ".join(f"{name}: {C_NAMES[kind]}" for name, kind in tensors.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {names}")
 
 
 def _check_bilinear(input1: ndarray, input2: ndarray, weight: ndarray, bias: Any) -> None:

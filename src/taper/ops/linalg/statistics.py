@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.strides import wrap_dim
+from taper.arrays.strides import existing_dim, wrap_dim
 from taper.factory import integer
 from taper.opdef import composite
 from taper.opdef.operands import invalid_combination
@@ -228,7 +228,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     tensor(4.)
     """
     points, dim = _arguments("trapezoid", y, x, dx, dim)
-    length = y.shape[wrap_dim(dim, y.dim())] if y.dim() else _no_dimension()
+    length = y.shape[existing_dim(dim, y.dim())]
     if length == 0:
         kind = y.dtype if y.dtype.category >= dtypes.FLOATING else dtypes.default.float
         shape = [each for nr, each in enumerate(y.shape) if nr != wrap_dim(dim, y.dim())]
@@ -237,10 +237,6 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
         return _halved(sum_dim(_areas(y, points, dim), (dim,)))
     ends = _times(select_at(y, dim, 0) + select_at(y, dim, -1), 0.5)
     return _times(sum_dim(y, (dim,)) - ends, 1 if dx is None else dx)
-
-
-def _no_dimension() -> int:
-    raise IndexError("Dimension specified as -1 but tensor has no dimensions")
 
 
 @composite(method=False, numpy_names=True)

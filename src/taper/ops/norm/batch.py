@@ -104,6 +104,20 @@ def same_dtype(array: ndarray, *others: ndarray | None) -> bool:
     return True
 
 
+def refuse_mixed(array: ndarray, *others: ndarray | None) -> None:
+    """Raise unless parameters have the input's dtype, or are float32 beside half precision.
+
+    As in PyTorch, the first parameter decides whether the rest is looked at.
+    """
+    given = [each for each in others if each is not None]
+    if not given or given[0].dtype == array.dtype:
+        return
+    if any(each.dtype != np.float32 for each in given):
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if array.dtype.itemsize != 2 or array.dtype.kind not in "fV":
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np.dtype:
     """Return the dtype of saved means and deviations, checked: that of the parameters.
 

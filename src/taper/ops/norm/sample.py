@@ -32,6 +32,7 @@ from taper.ops.norm.batch import (
     in_single,
     normalised_rows,
     nothing,
+    refuse_mixed,
     rounded,
     rows_gradient,
     same_dtype,
@@ -89,6 +90,9 @@ def native_layer_norm(
 ) -> tuple[Array, ...]:
     """Normalise; also return the means and inverse deviations of the samples."""
     lead = input.ndim - len(normalized_shape)
+    single = same_dtype(input, weight, bias)
+    if not single:
+        refuse_mixed(input, weight, bias)
     if (
         not normalized_shape
         or input.shape[max(lead, 0) :] != normalized_shape
@@ -96,7 +100,7 @@ def native_layer_norm(
         or (bias is not None and bias.shape != normalized_shape)
     ):
         refuse_shapes(input, normalized_shape, weight, bias)
-    if not same_dtype(input, weight, bias):
+    if not single:
         kept = statistics_dtype("LayerNormKernelImpl", input, weight, bias)
         wide = [in_single(each) for each in (weight, bias)]
         kernel = native_layer_norm.op.kernel

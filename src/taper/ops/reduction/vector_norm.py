@@ -44,9 +44,9 @@ def _norm(array: np.ndarray, order: float, dim: Dims, keepdim: bool) -> Any:
     low = array.dtype if array.dtype in LOW_PRECISION else None
     if low is not None:
         array = array.astype(FLOAT32)
-    if order == 0 and dim in (None, ()) and not array.ndim and array.dtype.kind == "c":
-        warn_once("Casting complex values to real discards the imaginary part")
     axes = axes_of(dim, array.ndim)
+    if order == 0 and array.dtype.kind == "c" and all(array.shape[each] == 1 for each in axes):
+        warn_once("Casting complex values to real discards the imaginary part")
     whole = len(axes) == array.ndim and not keepdim
     if order == 2 and whole and array.dtype in (FLOAT32, FLOAT64) and array.flags.c_contiguous:
         result = array.dtype.type(math.sqrt(_square_sum(array.reshape(-1))))
