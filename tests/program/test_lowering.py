@@ -8,6 +8,7 @@ import pytest
 
 import taper
 from taper.arrays.native import native
+from taper.autograd.state import local
 from taper.program.lowering import build
 
 needs_native = pytest.mark.skipif(native is None, reason="there is no native module")
@@ -444,3 +445,23 @@ def test_memory_that_a_failed_expression_has_read_is_read_again():
     replayed(step, x)
     for each, wanted in zip(net.parameters(), expected, strict=True):
         close(each.grad.numpy(), wanted)
+
+
+@needs_native
+def test_guards_of_a_step_with_modules_hold_at_once():
+    net = taper.nn.Sequential(taper.nn.Linear(4, 8), taper.nn.ReLU(), taper.nn.Linear(8, 2))
+    optimizer = taper.optim.Adam(net.parameters())
+    x = taper.ones(3, 4)
+
+    @taper.capture(strict=True)
+    def step():
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    guards = step._entries[0].guards
+    assert guards.hold_at_once((), local.state)
+    net[0]._non_persistent_buffers_set.add("one")
+    assert not guards.hold_at_once((), local.state)
