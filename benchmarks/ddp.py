@@ -9,9 +9,9 @@
 | together ms | a step of the processes together, each on its part |
 | ratio | together / one; 1 / processes would be perfect, and the bar is 0.55 for two |
 | per sample | together / (processes x part): what sending costs, the optimizer's step left out |
-| exposed ms | how much longer a step takes than with a hook that sends nothing |
-| sent ms | the time of the same all-reduces alone; `exposed` is less where sending overlaps |
-| own % | processor time that DDP itself adds to a step with a hook that sends nothing |
+| exposed ms | how much longer a step takes than beside the others, but in a group of one |
+| sent ms | the time of an all-reduce as long alone; `exposed` is less where sending overlaps |
+| own % | processor time that DDP itself, in a group of one, adds to a step |
 
 Each round starts one process, then the processes of each transport, so that what else the machine
 does meets all alike.  Only an idle machine tells: processes that wait need the cores of the others.
@@ -122,7 +122,6 @@ def alone(p: Any, processes: int, seconds: float) -> dict[str, dict[str, float]]
 def together(p: Any, package: str, seconds: float) -> dict[str, dict[str, float]]:
     """Measure as one of several processes; all do as many steps."""
     dist = importlib.import_module(f"{package}.distributed")
-    hooks = importlib.import_module(f"{package}.distributed.algorithms.ddp_comm_hooks")
     ddp = p.nn.parallel.DistributedDataParallel
     dist.init_process_group("gloo")
 
@@ -142,15 +141,11 @@ def together(p: Any, package: str, seconds: float) -> dict[str, dict[str, float]
             dist.broadcast(goes_on, 0)
         return statistics.median(times)
 
-    def silent(model: Any) -> Any:
-        made = ddp(model)
-        made.register_comm_hook(None, hooks.debugging_hooks.noop_hook)
-        return made
-
+    lonely, _ = dist.new_subgroups(1)
     found = {}
     for name, batch in MODELS.items():
         model, sending = build(p, name, batch, ddp)
-        _, quiet = build(p, name, batch, silent)
+        _, quiet = build(p, name, batch, lambda model: ddp(model, process_group=lonely))
         _, plain = build(p, name, batch, lambda model: model)
         length = sum(each.numel() for each in model.parameters())
         flat = p.zeros(length)
@@ -207,7 +202,7 @@ def table(options: argparse.Namespace, rounds: list[dict[str, Any]]) -> bool:
     """Print the medians; return whether a bar is missed."""
     print(f"{options.library}: {options.processes} processes with one thread each")
     names = "model transport one_ms part_ms together_ms ratio per_sample exposed_ms sent_ms own_%"
-    print("| " + " | ".join(names.replace("_", " ").split(" ")).replace(" ms", " ms") + " |")
+    print("| " + names.replace(" ", " | ").replace("_", " ") + " |")
     is_missed = False
     for name in MODELS:
         for way in ways(options.library):

@@ -401,9 +401,11 @@ def failures(examples: list[tuple[int, str]], name: str, names: dict) -> tuple[i
     output: list[str] = []
     tried = 0
     for line, text in examples:
-        test = doctest.DocTestParser().get_doctest(text, names, name, name, line)
+        # A name of its own: doctest finds the lines of an earlier block by it.
+        test = doctest.DocTestParser().get_doctest(text, names, f"{name}:{line}", name, line)
         tried += len(test.examples)
         runner.run(test, out=output.append, clear_globs=False)
+        names.update(test.globs)  # doctest gives each block a copy
     return tried, "".join(output)
 
 

@@ -96,7 +96,12 @@ _ON_DEMAND = frozenset(
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
-_FROM_ON_DEMAND |= {"Future": "futures", "ScriptFunction": "jit", "ScriptModule": "jit"}
+_FROM_ON_DEMAND |= {
+    "PyTorchFileReader": "files.records",
+    "Future": "futures",
+    "ScriptFunction": "jit",
+    "ScriptModule": "jit",
+}
 _FROM_ON_DEMAND |= {"explain": "viz.explaining", "vmap": "func"}
 _FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "program.capturing")
 _TOP_LEVEL = """

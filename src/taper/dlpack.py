@@ -50,7 +50,7 @@ _KINDS = {"i": _INT, "u": _UINT, "f": _FLOAT, "c": _COMPLEX, "b": _BOOL}
 # (type code, bits) -> dtype
 _DTYPES = {
     (_BFLOAT if each is dtypes.bfloat16 else _KINDS[each.numpy.kind], 8 * each.itemsize): each
-    for each in dtypes.FROM_NUMPY.values()
+    for each in dtypes.COMPUTED
 }
 _READ_ONLY = 1
 _MOST_DIMENSIONS = 64

@@ -1,10 +1,8 @@
 """Element types: the dtype objects, how they promote, their limits and their names in messages.
 
-Owns the fifteen dtypes, the default floating point dtype and PyTorch's promotion rules, which are
-not NumPy's.  Knows NumPy arrays and Python numbers; must not know Tensor.
-
-``torch.complex32`` has no NumPy storage and is left out: operations that would give it raise
-``NotImplementedError``.
+Owns the fifteen dtypes that operators compute with, floats of 8 bits, which are stored and cast,
+names of dtypes without any array, the default floating point dtype and PyTorch's promotion rules,
+which are not NumPy's.  Knows NumPy arrays and Python numbers; must not know Tensor.
 """
 
 from __future__ import annotations
@@ -69,6 +67,14 @@ class dtype(_Immutable):
     def __new__(cls) -> dtype:
         raise TypeError("cannot create 'torch.dtype' instances")
 
+    def __getattr__(self, name: str) -> Any:
+        # Only the names without arrays lack one of the slots, `numpy`.
+        if name == "numpy":
+            raise NotImplementedError(
+                f"{self!r} is a name only: use int8, float16, bfloat16, complex64 or a float8 dtype"
+            )
+        raise AttributeError(f"'torch.dtype' object has no attribute {name!r}")
+
     def to_real(self) -> dtype:
         """Return the dtype of the real part.
 
@@ -90,7 +96,7 @@ class dtype(_Immutable):
             return found
         if self is float16:
             raise NotImplementedError(
-                "complex32 has no NumPy storage: convert the float16 operand to float32 first"
+                "complex32 has no arrays: convert the float16 operand to float32 first"
             )
         raise RuntimeError(f"Unknown Complex ScalarType for {self.scalar_type}")
 
@@ -110,25 +116,33 @@ FROM_NUMPY: dict[np.dtype[Any], dtype] = {}
 
 
 def _register(name: str, abbr: str, scalar_type: str, *aliases: str) -> dtype:
-    numpy_type = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
-    kind = "f" if name == "bfloat16" else numpy_type.kind
+    numpy_type = np.dtype(getattr(ml_dtypes, name, name))
+    kind = "f" if hasattr(ml_dtypes, name) else numpy_type.kind
+    made = _made(name, abbr, scalar_type, kind, numpy_type.itemsize, numpy=numpy_type)
+    FROM_NUMPY[numpy_type] = made
+    for alias in aliases:
+        DTYPES[alias] = made
+    return made
+
+
+def _made(
+    name: str, abbr: str, scalar_type: str, kind: str, itemsize: int, **numpy: np.dtype[Any]
+) -> dtype:
     values = {
         "abbr": abbr,
         "category": {"b": BOOL, "u": INTEGER, "i": INTEGER, "f": FLOATING, "c": COMPLEX}[kind],
         "is_complex": kind == "c",
         "is_floating_point": kind == "f",
         "is_signed": kind in "ifc",
-        "itemsize": numpy_type.itemsize,
+        "itemsize": itemsize,
         "name": name,
-        "numpy": numpy_type,
         "scalar_type": scalar_type,
+        **numpy,
     }
     made: dtype = object.__new__(dtype)
     for attribute, value in values.items():
         object.__setattr__(made, attribute, value)
-    FROM_NUMPY[numpy_type] = made
-    for key in (name, *aliases):
-        DTYPES[key] = made
+    DTYPES[name] = made
     return made
 
 
@@ -147,6 +161,32 @@ float32 = float_ = _register("float32", "f32", "Float", "float")
 float64 = double = _register("float64", "f64", "Double", "double")
 complex64 = cfloat = _register("complex64", "c64", "ComplexFloat", "cfloat")
 complex128 = cdouble = _register("complex128", "c128", "ComplexDouble", "cdouble")
+
+COMPUTED = tuple(FROM_NUMPY.values())
+"""The dtypes that operators compute with."""
+
+# Stored, cast and compared; PyTorch promotes them to nothing else.
+FLOAT8 = tuple(
+    _register(f"float8_{name}", f"f8{name}", f"Float8_{name}")
+    for name in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz", "e8m0fnu")
+)
+
+# Names that programs compare with and no tensor has.
+for _name, _scalar, _kind, _size in (
+    ("complex32", "ComplexHalf", "c", 4),
+    ("quint8", "QUInt8", "u", 1),
+    ("qint8", "QInt8", "i", 1),
+    ("qint32", "QInt32", "i", 4),
+    ("quint4x2", "QUInt4x2", "u", 1),
+    ("quint2x4", "QUInt2x4", "u", 1),
+    ("float4_e2m1fn_x2", "Float4_e2m1fn_x2", "f", 1),
+    *((f"bits{each}", f"Bits{each}", "u", 1) for each in ("1x8", "2x4", "4x2", "8")),
+    ("bits16", "Bits16", "u", 2),
+    *((f"int{bits}", f"Int{bits}", "i", 1) for bits in range(1, 8)),
+    *((f"uint{bits}", f"UInt{bits}", "u", 1) for bits in range(1, 8)),
+):
+    _made(_name, _name, _scalar, _kind, _size)
+DTYPES["chalf"] = DTYPES["complex32"]
 
 _REAL = {complex64: float32, complex128: float64}
 _COMPLEX = {
@@ -271,8 +311,8 @@ def _promoted(first: dtype, second: dtype) -> dtype | None:
 
 
 _PROMOTED: dict[tuple[dtype, dtype], dtype] = {}
-for _first in FROM_NUMPY.values():
-    for _second in FROM_NUMPY.values():
+for _first in COMPUTED:
+    for _second in COMPUTED:
         _found = _promoted(_first, _second)
         if _found is not None:
             _PROMOTED[_first, _second] = _found
@@ -280,6 +320,13 @@ for _first in FROM_NUMPY.values():
 
 def _promote(first: dtype, second: dtype) -> dtype:
     found = _PROMOTED.get((first, second))
+    if found is None and first is second:
+        return first
+    if found is None and (first in FLOAT8 or second in FLOAT8):
+        raise RuntimeError(
+            "Promotion for Float8 Types is not supported, attempted to promote "
+            f"{first.scalar_type} and {second.scalar_type}"
+        )
     if found is None:
         raise RuntimeError(
             "Promotion for uint16, uint32, uint64 types is not supported, "
@@ -438,7 +485,8 @@ class finfo(_Immutable):
         object.__setattr__(self, "dtype", which.name)
         for name in ("eps", "max", "min", "smallest_normal", "tiny"):
             object.__setattr__(self, name, float(getattr(limits, name)))
-        object.__setattr__(self, "resolution", float(f"1e-{limits.precision}"))
+        digits = 0 if which in FLOAT8 else limits.precision
+        object.__setattr__(self, "resolution", float(f"1e-{digits}"))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, finfo) and self.dtype == other.dtype

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
 from typing import Any
 
 
@@ -32,3 +33,30 @@ def on_first_use(
         return sorted({*package, *among, *holders})
 
     return load, names
+
+
+_members = ModuleType.__dict__["__dict__"]
+
+
+def members_of(module: ModuleType) -> dict[str, Any]:
+    """Return the members of a module that are loaded; `vars` of a `Whole` one loads the rest."""
+    found: dict[str, Any] = _members.__get__(module)
+    return found
+
+
+class Whole(ModuleType):
+    """A package of which programs walk through `__dict__`: asking for it loads what is in a list.
+
+    >>> import taper
+    >>> "Weibull" in vars(taper.distributions)
+    True
+    """
+
+    @property
+    def __dict__(self) -> dict[str, Any]:  # type: ignore[override]
+        members = members_of(self)
+        if not members.setdefault("_is_whole", False):
+            members["_is_whole"] = True  # first: an import asks for it again
+            for name in members["__all__"]:
+                getattr(self, name)
+        return members

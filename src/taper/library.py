@@ -20,7 +20,18 @@ from taper.autograd.views import requires_grad
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten
 
-__all__ = ["CustomOpDef", "Library", "custom_op", "define", "impl", "register_fake"]
+__all__ = [
+    "CustomOpDef",
+    "Library",
+    "custom_op",
+    "define",
+    "impl",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+]
+
+_known: dict[str, CustomOpDef] = {}
 
 
 class CustomOpDef:
@@ -164,9 +175,53 @@ def custom_op(
         namespace = vars(ops).setdefault(made._namespace, SimpleNamespace())
         if isinstance(namespace, SimpleNamespace):  # `torch.ops.<namespace>.<name>`
             setattr(namespace, made._name, made)
+        _known[name] = made
         return made
 
     return make if fn is None else make(fn)
+
+
+def _operator(op: Any, function: str) -> CustomOpDef:
+    """Return the operator that a caller means: itself, or its name."""
+    found = op if isinstance(op, CustomOpDef) else _known.get(op)
+    if found is None:
+        raise RuntimeError(f"torch.library.{function}: there is no operator {op!r} of custom_op")
+    return found
+
+
+def register_autograd(
+    op: Any,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Any = None,
+) -> None:
+    """Set the derivative of an operator of `custom_op`.
+
+    Args:
+        op: the operator, or its name.
+        backward: takes the context and the gradients of the outputs.
+        setup_context: takes the context, the inputs and the output, and saves what is needed.
+
+    >>> import taper
+    >>> @taper.library.custom_op("example::thrice", mutates_args=())
+    ... def thrice(x: taper.Tensor) -> taper.Tensor:
+    ...     return x * 3
+    >>> taper.library.register_autograd("example::thrice", lambda ctx, grad: grad * 3)
+    >>> x = taper.ones(1, requires_grad=True)
+    >>> thrice(x).backward()
+    >>> x.grad
+    tensor([3.])
+    """
+    _operator(op, "register_autograd").register_autograd(backward, setup_context=setup_context)
+
+
+def register_kernel(
+    op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None
+) -> Any:
+    """Set the function of an operator of `custom_op` for the CPU; others are unused."""
+    return _operator(op, "register_kernel").register_kernel(device_types, func)
 
 
 def _refuse(name: str) -> NoReturn:

@@ -214,7 +214,7 @@ def _contents(values: np.ndarray, indent: int) -> str:
     summarize = values.size > options.threshold
     if summarize and values.ndim and options.edgeitems == 0:
         return "[...]"
-    if values.dtype.itemsize == 2 and values.dtype.kind not in "iu":
+    if values.dtype.itemsize <= 2 and values.dtype.kind not in "iub":
         values = values.astype(np.float32)
     text, width = _element_text(_edges(values) if summarize else values)
     return _block(values, text, width, indent, summarize)

@@ -16,7 +16,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import BYTE, all_bytes, on_bytes
 from taper.arrays.scalars import array_of_elements, element, stored
-from taper.arrays.shared_memory import Segment, bytes_of, keeper_of
+from taper.arrays.shared_memory import Segment, bytes_of, keeper_of, mapped_bytes
 from taper.arrays.strides import owner_of
 from taper.device import CPU, device, usable
 from taper.tensor import Tensor, wrap
@@ -105,14 +105,43 @@ class UntypedStorage(StorageBase):
     [1, 2]
     """
 
-    __slots__ = ()
+    __slots__ = ("filename",)
+
+    filename: str | None  # of a storage that lies in a file
 
     def __init__(self, data: Any = 0, *, device: Any = None) -> None:
         usable(device, "UntypedStorage")
+        self.filename = None
         if isinstance(data, int | np.integer):
             self._memory = np.zeros(int(data), BYTE)
         else:
             self._memory = array_of_elements(list(data), dtypes.uint8)
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """Return the first bytes of a file as a storage.
+
+        Args:
+            filename: the file.
+            shared: whether what is written goes to the file, which is made or made longer if need
+                be; else the file stays as it is.
+            nbytes: how many bytes.
+
+        >>> import taper, tempfile
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     _ = file.write(bytes([1, 2, 3]))
+        ...     file.flush()
+        ...     taper.UntypedStorage.from_file(file.name, nbytes=2).tolist()
+        [1, 2]
+        """
+        if not isinstance(filename, str):
+            raise TypeError(f"argument 1 must be str, not {type(filename).__name__}")
+        storage = on_memory(mapped_bytes(filename, bool(shared), nbytes))
+        storage.filename = filename
+        return storage
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
 
     def size(self) -> int:
         """Return the size in bytes."""
@@ -346,6 +375,7 @@ def on_memory(memory: np.ndarray) -> UntypedStorage:
     """Return the storage on a flat array of bytes."""
     storage = object.__new__(UntypedStorage)
     storage._memory = memory
+    storage.filename = None
     return storage
 
 

@@ -41,7 +41,8 @@ RANK = 0
 
 def number(value):
     """A number with as many digits as the order of sums leaves."""
-    return round(float(value), 4) + 0.0
+    value = float(value.detach() if isinstance(value, p.Tensor) else value)
+    return round(value, 4) + 0.0
 
 
 def grads(module):
@@ -218,6 +219,13 @@ def passes():
     yield "after an error", after_an_error
     yield "outputs", outputs
     yield "no_grad", no_grad
+    yield "large", large
+    yield "large, not in rows", lambda: large(turned=True)
+    yield "large, join", lambda: large_join()
+    yield "large, join, divided", lambda: large_join(divide_by_initial_world_size=False)
+    for name, options in (("views", {"gradient_as_bucket_view": True}), ("static", static)):
+        yield f"large, {name}", lambda o=options: large(**o)
+    yield "large, find", lambda: large(skips=True, **find)
     yield "buffers", buffers
     yield "no buffers", lambda: buffers(forward_sync_buffers=False)
 
@@ -347,6 +355,48 @@ def no_grad():
     with p.no_grad():
         result = module(inputs()).requires_grad
     return result, steps(module, 2)
+
+
+class Large(nn.Module):
+    """Parameters that are sent alone beside small ones."""
+
+    def __init__(self, turned):
+        super().__init__()
+        p.manual_seed(0)
+        self.a, self.b = nn.Linear(150, 160).double(), nn.Linear(160, 120).double()
+        if turned:
+            self.a.weight = nn.Parameter(self.a.weight.detach().t().contiguous().t())
+
+    def forward(self, x, skip=False):
+        return self.a(x).sum() if skip else self.b(self.a(x).tanh()).pow(2).sum()
+
+
+def large(turned=False, skips=False, **options):
+    module = DDP(Large(turned), **options)
+    seen = []
+    for step in range(3):
+        x = p.ones(2, 150, dtype=p.float64) * (RANK + 1) / (step + 1)
+        if step == 1:
+            with module.no_sync():
+                module(x).backward()
+        module(x, skips and step == 0).backward()
+        seen.append((grads(module), module.module.a.weight.grad.stride()))
+        if step == 0:
+            module.zero_grad()
+    held = module.module.a.weight.grad
+    module.zero_grad()
+    before = number(held.sum())
+    module(p.ones(2, 150, dtype=p.float64)).backward()
+    return seen, before == number(held.sum()) or "gradient_as_bucket_view" in options
+
+
+def large_join(**options):
+    module = DDP(Large(False))
+    with module.join(**options):
+        for step in range([1, 3][RANK]):
+            module.zero_grad()
+            module(p.ones(2, 150, dtype=p.float64) * (step + 1)).backward()
+    return grads(module)
 
 
 def buffers(**options):

@@ -75,6 +75,19 @@ def resumed(rank):
     return same, other.param_groups[0]["lr"], len(other.optim.state)
 
 
+def uneven(r):
+    """One process has two batches, the other three."""
+    net = nn.parallel.DistributedDataParallel(mlp())
+    optimizer = Zero(net.parameters(), optimizer_class=SGD, lr=0.1)
+    with part("distributed.algorithms.join").Join([net, optimizer]):
+        for step in range(2 + r):
+            optimizer.zero_grad()
+            x, y = batch(step, r)
+            (net(x) - y).square().mean().backward()
+            optimizer.step()
+    return list(net.parameters())
+
+
 def checks(r):
     net = mlp()
     made = Zero(net.parameters(), optimizer_class=Adam, lr=0.1)
@@ -95,6 +108,7 @@ def checks(r):
     yield "groups", lambda: same(SGD, groups=True, lr=0.1)
     yield "whole state", lambda: whole_state(r)
     yield "resumed", lambda: resumed(r)
+    yield "uneven", lambda: uneven(r)
     yield "closure", lambda: Zero(mlp().parameters(), SGD, lr=0.1).step(lambda: 3)
     yield "empty", lambda: Zero([], optimizer_class=SGD, lr=0.1)
     yield "a tensor", lambda: Zero(p.ones(2), optimizer_class=SGD, lr=0.1)

@@ -8,7 +8,7 @@ import pytest
 import taper
 from taper import nn
 from taper.nn import functional as F
-from taper.nn.attention import SDPBackend, bias, flex_attention, sdpa_kernel
+from taper.nn.attention import SDPBackend, bias, sdpa_kernel
 
 
 @pytest.fixture(autouse=True)
@@ -184,12 +184,6 @@ def test_a_causal_bias_is_its_mask(kind):
     close(F.scaled_dot_product_attention(query, key, key, causal), expected)
     with pytest.raises(ValueError, match="CausalBias should not be used with causal=True"):
         F.scaled_dot_product_attention(query, key, key, causal, is_causal=True)
-
-
-@pytest.mark.parametrize("name", ["flex_attention", "create_block_mask", "BlockMask"])
-def test_what_needs_a_compiler_says_so(name):
-    with pytest.raises(NotImplementedError, match="use scaled_dot_product_attention"):
-        getattr(flex_attention, name)()
 
 
 def test_classes_are_found_in_pytorchs_files():

@@ -6,6 +6,7 @@ from typing import Any
 
 from taper.device import device as Device
 from taper.nn.modules import module
+from taper.tensor import Tensor
 
 __all__ = ["_parse_to"]
 
@@ -17,5 +18,7 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     >>> taper._C._nn._parse_to("cpu", taper.float64)
     (device(type='cpu'), torch.float64, False, None)
     """
+    if args and isinstance(args[0], Tensor):
+        args, kwargs = args[1:], {**kwargs, "tensor": args[0]}
     where, dtype, non_blocking, memory_format = module._parse_to(*args, **kwargs)
     return None if where is None else Device(where), dtype, non_blocking, memory_format

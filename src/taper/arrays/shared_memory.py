@@ -131,3 +131,36 @@ def _system_calls() -> tuple[Any, Any]:
     )
     library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
     return library.mmap, library.munmap
+
+
+# --- files as memory -------------------------------------------------------------------------
+
+
+def mapped_bytes(filename: str, shared: bool, nbytes: int) -> np.ndarray:
+    """The first bytes of a file; a shared mapping is written back, and extended if needed."""
+    if nbytes < 0:
+        raise RuntimeError(
+            f"unable to mmap {nbytes} bytes from file <{filename}>: Cannot allocate memory (12)"
+        )
+    if nbytes == 0:
+        return np.empty(0, np.uint8)
+    mode = "r+b" if shared else "rb"
+    if shared and not os.path.exists(filename):
+        mode = "w+b"
+    try:
+        with open(filename, mode) as file:
+            present = os.fstat(file.fileno()).st_size
+            if shared and present < nbytes:
+                file.truncate(nbytes)
+            elif present < nbytes:
+                raise RuntimeError(
+                    f"file <{filename}> size <{present}> is smaller than the required mapping "
+                    f"size <{nbytes}>"
+                )
+            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+            return np.frombuffer(mmap.mmap(file.fileno(), nbytes, access=access), np.uint8)
+    except OSError as error:
+        how = "read-write" if shared else "read-only"
+        raise RuntimeError(
+            f"unable to open file <{filename}> in {how} mode: {error.strerror} ({error.errno})"
+        ) from None

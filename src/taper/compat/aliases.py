@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-ALIASES = {"torch": "taper", "torchvision": "taper.vision", "torchviz": "taper.viz"}
+ALIASES = {
+    "torch": "taper",
+    "torchvision": "taper.vision",
+    "torchviz": "taper.viz",
+    "functorch": "taper.functorch",
+}
 
 # The releases whose behaviour taper follows; programs ask for them.
-VERSIONS = {"torch": "2.13.0", "torchvision": "0.28.0", "torchviz": "0.0.3"}
+VERSIONS = {
+    "torch": "2.13.0",
+    "torchvision": "0.28.0",
+    "torchviz": "0.0.3",
+    "functorch": "2.13.0",
+}
 
 
 def counterpart(name: str) -> str | None:
@@ -32,5 +42,7 @@ def public_name(name: str) -> str:
         for alias, own in ALIASES.items()
         if name == own or name.startswith(f"{own}.")
     ]
+    if not fitting:
+        return name  # a module that has its public name already
     length, alias = max(fitting)
     return alias + name[length:]

@@ -15,6 +15,7 @@ from typing import Any
 
 from taper.compat.aliases import public_name
 from taper.compat.paths import public_module
+from taper.first_use import members_of
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 
@@ -28,7 +29,7 @@ class Explained:
 
     def add(self, module: ModuleType) -> None:
         """Let a module explain what it lacks."""
-        members = vars(module)
+        members = members_of(module)
         own = members.get("__getattr__")
         self.before.append((module, own))
         members["__getattr__"] = _explaining(module, own)
@@ -47,9 +48,9 @@ class Explained:
         """Give every module its own `__getattr__` back."""
         for module, own in self.before:
             if own is None:
-                vars(module).pop("__getattr__", None)
+                members_of(module).pop("__getattr__", None)
             else:
-                vars(module)["__getattr__"] = own
+                members_of(module)["__getattr__"] = own
             if module.__name__ == "torch":
                 module.__name__ = "taper"
         self.before.clear()

@@ -6,7 +6,12 @@ PyTorch's own.
 
 from __future__ import annotations
 
-_PACKAGES = (("taper.vision", "torchvision"), ("taper.viz", "torchviz"), ("taper", "torch"))
+_PACKAGES = (
+    ("taper.vision", "torchvision"),
+    ("taper.viz", "torchviz"),
+    ("taper.functorch", "torch._functorch"),
+    ("taper", "torch"),
+)
 
 # Modules of taper whose classes PyTorch has elsewhere.
 _MODULES = {

@@ -192,6 +192,18 @@ def set_stream(stream: Stream | None) -> None:
 # --- types -----------------------------------------------------------------------------------
 
 
+class graph:
+    """A block whose work is recorded: refused, as in PyTorch without a GPU."""
+
+    def __init__(self, cuda_graph: Any, pool: Any = None, **kwargs: Any) -> None:
+        raise RuntimeError("torch.cuda.Stream requires CUDA support")
+
+
+make_graphed_callables = refused(lambda callables, sample_args, **kwargs: dummy("CUDAGraph"))
+graph_pool_handle = refused(lambda: dummy("_graph_pool_handle"))
+is_current_stream_capturing = refused(lambda: dummy("_cuda_isCurrentStreamCapturing"))
+
+
 class _NoTensors(type):
     """The class of `cuda.FloatTensor` and the like, of which there are no instances."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from taper.distributed import collectives, exchanges
@@ -14,6 +15,7 @@ __all__ = [
     "all_gather_tensor",
     "all_reduce",
     "all_to_all_single",
+    "all_to_all_single_autograd",
     "broadcast",
     "reduce_scatter_tensor",
     "wait_tensor",
@@ -92,3 +94,17 @@ def all_to_all_single(
         result, self.detach().contiguous(), output_split_sizes, input_split_sizes, _group(group)
     )
     return result
+
+
+def all_to_all_single_autograd(
+    self: Tensor, output_split_sizes: Any, input_split_sizes: Any, group: Any, tag: str = ""
+) -> Tensor:
+    """As `all_to_all_single`, with a gradient that goes the way back."""
+    # late: gradients of collectives are asked for by few
+    functional = importlib.import_module("taper.distributed.nn.functional")
+    rows = sum(output_split_sizes) if output_split_sizes else self.shape[0]
+    room = self.new_empty((rows, *self.shape[1:]))
+    sent: Tensor = functional.all_to_all_single(
+        room, self, output_split_sizes, input_split_sizes, _group(group)
+    )
+    return sent

@@ -18,6 +18,7 @@ from taper.futures import Future
 from taper.tensor import Tensor, element_strides, wrap
 
 DEFAULT_FIRST_BUCKET_BYTES = 1024 * 1024
+_LARGE = 1 << 16  # bytes from which on sending alone costs less than two copies
 
 
 class BuiltinCommHookType(enum.Enum):
@@ -67,7 +68,11 @@ class GradBucket:
 
 
 class Bucket:
-    """The memory of some gradients, and how many of them have not arrived in this pass."""
+    """The gradients of some parameters, and how many of them have not arrived in this pass.
+
+    For a hook, and where gradients are views, all lie side by side in one flat tensor.  Otherwise
+    only the small ones do: large ones are sent where they are, which saves two copies.
+    """
 
     def __init__(self, parameters: Sequence[Tensor], indices: Sequence[int], limit: int) -> None:
         self.parameters = list(parameters)
@@ -78,25 +83,84 @@ class Bucket:
         self.future: Future[Any] | None = None
         self.work: Any = None
         self._layouts = [_layout(each._array) for each in parameters]
-        lengths = [each._array.size for each in parameters]
-        self._starts = [sum(lengths[:place]) for place in range(len(lengths))]
-        self.adopt(wrap(np.zeros(sum(lengths), parameters[0]._array.dtype)))
+        self._buffer: Tensor | None = None
+        self._parts: list[np.ndarray] | None = None
+        self.together = np.empty(0, parameters[0]._array.dtype)
+        self.is_large = [each._array.nbytes >= _LARGE for each in parameters]
+
+    # --- all side by side ----------------------------------------------------------------------
+
+    @property
+    def buffer(self) -> Tensor:
+        """The flat tensor of all gradients."""
+        if self._buffer is None:
+            length = sum(each._array.size for each in self.parameters)
+            self.adopt(wrap(np.zeros(length, self.parameters[0]._array.dtype)))
+        return self._buffer  # type: ignore[return-value]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all gradients."""
+        return sum(each._array.nbytes for each in self.parameters)
 
     def adopt(self, buffer: Tensor) -> None:
         """Keep the gradients in another flat tensor."""
-        self.buffer = buffer
+        self._buffer = buffer
         self.views = self.views_of(buffer)
         self.arrays = [each._array for each in self.views]
 
     def views_of(self, flat: Tensor) -> list[Tensor]:
         """Return a view of a flat tensor for each parameter, in the parameter's layout."""
+        views, start = [], flat.storage_offset()
         with no_grad():
-            return [
-                flat.as_strided(each.shape, strides, start + flat.storage_offset())
-                for each, strides, start in zip(
-                    self.parameters, self._layouts, self._starts, strict=True
-                )
+            for each, strides in zip(self.parameters, self._layouts, strict=True):
+                views.append(flat.as_strided(each.shape, strides, start))
+                start += each._array.size
+        return views
+
+    # --- each where it is ----------------------------------------------------------------------
+
+    @property
+    def parts(self) -> list[np.ndarray]:
+        """What is sent for each parameter: of small ones a part of `together`."""
+        if self._parts is None:
+            small = [
+                each._array.size
+                for each, is_large in zip(self.parameters, self.is_large, strict=True)
+                if not is_large
             ]
+            self.together = np.zeros(sum(small), self.together.dtype)
+            self._parts, start = [], 0
+            for each, is_large in zip(self.parameters, self.is_large, strict=True):
+                if is_large:
+                    self._parts.append(self.together[:0])
+                else:
+                    end = start + each._array.size
+                    self._parts.append(self.together[start:end].reshape(each.shape))
+                    start = end
+        return self._parts
+
+    def may_be_sent(self, place: int, grad: np.ndarray) -> bool:
+        """Whether a large gradient can be sent where it is."""
+        return (
+            self.is_large[place]
+            and grad.flags.c_contiguous
+            and grad.flags.writeable
+            and grad.dtype == self.together.dtype
+        )
+
+    def let_go(self) -> None:
+        """Forget the large gradients, whose memory the next pass shall take again."""
+        if self._parts is not None:
+            for place, is_large in enumerate(self.is_large):
+                if is_large:
+                    self._parts[place] = self.together[:0]
+
+    def place_for(self, place: int) -> np.ndarray:
+        """Return memory for a gradient that cannot be sent where it is."""
+        if not self.is_large[place]:
+            return self.parts[place]
+        return np.empty(self.parameters[place].shape, self.together.dtype)
 
 
 def _layout(array: np.ndarray) -> tuple[int, ...]:

@@ -16,15 +16,17 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.strides import empty_with
+from taper.autograd.accumulate import layout
 from taper.autograd.node import Node
 from taper.autograd.state import local
 from taper.autograd.views import accumulator, bump_version, gradient_edge
 from taper.distributed.buckets import Bucket, GradBucket, compute_bucket_assignment_by_size
 from taper.distributed.collectives import all_reduce
 from taper.distributed.groups import ProcessGroup
+from taper.distributed.reduce_ops import RedOpType
 from taper.distributed.reducer_errors import changed_graph, marked_twice, not_finished
 from taper.futures import Future
-from taper.tensor import Tensor, element_strides, wrap
+from taper.tensor import Tensor, wrap
 
 Hook = Callable[[Any, GradBucket], Future[Any]]
 
@@ -253,25 +255,45 @@ class Reducer:
             local.state.graph_task.callbacks.append(self._finish)
 
     def _fill(self, bucket: Bucket, place: int) -> None:
-        """Write a gradient into its bucket, divided by the number of processes."""
+        """Take a gradient into its bucket."""
         self._set_divisor()
-        leaf = bucket.parameters[place]
-        meta = leaf._meta
+        meta = bucket.parameters[place]._meta
         grad = None if meta is None else meta.grad
+        if grad is not None and grad.requires_grad:
+            _say_once(_HIGHER_ORDER)
+        if self._hook is None and not self._is_view:
+            self._put(bucket, place, None if grad is None else grad._array)
+            return
+        bucket.buffer  # noqa: B018 - makes the memory
         target = bucket.arrays[place]
+        factor = 1.0 if self._hook is not None else 1.0 / self._divisor
         if grad is None:
             target.fill(0)
-            return
-        factor = 1.0 if self._hook is not None else 1.0 / self._divisor
-        if grad is bucket.views[place] or _is_same_memory(grad._array, target):
+        elif grad is bucket.views[place] or _is_same_memory(grad._array, target):
             if factor != 1.0:
                 _scale(target, factor, target)
+        else:
+            _scale(grad._array, factor, target)
+            if self._is_view:
+                meta.grad = bucket.views[place]
+
+    def _put(self, bucket: Bucket, place: int, grad: np.ndarray | None) -> None:
+        """Let a bucket send a gradient from where it is, or from a place of the bucket's.
+
+        What is sent alone is averaged, what is sent together is divided here and added up.
+        """
+        is_large = bucket.is_large[place]
+        factor = (self._group.size() if is_large else 1.0) / self._divisor
+        if grad is not None and bucket.may_be_sent(place, grad):
+            if factor != 1.0:
+                _scale(grad, factor, grad)
+            bucket.parts[place] = grad
             return
-        if grad.requires_grad:
-            _say_once(_HIGHER_ORDER)
-        _scale(grad._array, factor, target)
-        if self._is_view:
-            meta.grad = bucket.views[place]
+        target = bucket.parts[place] = bucket.place_for(place)
+        if grad is None:
+            target.fill(0)
+        else:
+            _scale(grad, factor, target)
 
     def _set_divisor(self) -> None:
         """Ask how many processes still have batches, once a pass."""
@@ -285,7 +307,7 @@ class Reducer:
         """Begin to add up a bucket over all processes."""
         if self._hook is None:
             if self._group.size() > 1:
-                bucket.work = all_reduce(bucket.buffer, group=self._group, async_op=True)
+                bucket.work = self._group._do(self._job(bucket), [], True, "all_reduce")
             return
         state, hook = self._hook
         future = hook(state, GradBucket(bucket, self._next, len(self._buckets)))
@@ -297,6 +319,27 @@ class Reducer:
                 f"got {name}"
             )
         bucket.future = future
+
+    def _job(self, bucket: Bucket) -> Callable[[], None]:
+        """Return what the thread of the group does to add a bucket up."""
+        reduce = self._group._transport.all_reduce
+        if self._is_view:
+            whole = bucket.buffer._array
+            return lambda: reduce(whole, RedOpType.SUM)
+        together = bucket.together
+        alone = [
+            part.reshape(-1)
+            for part, is_large in zip(bucket.parts, bucket.is_large, strict=True)
+            if is_large
+        ]
+
+        def send() -> None:
+            if together.size:
+                reduce(together, RedOpType.SUM)
+            for each in alone:
+                reduce(each, RedOpType.AVG)
+
+        return send
 
     def _share_used(self) -> None:
         """Begin to ask which parameters were used by any process."""
@@ -333,6 +376,7 @@ class Reducer:
                 is_used = not finds or (self._used if self._is_static else used)[index] > 0
                 if is_used:
                     self._give(bucket, place, arrays[place])
+            bucket.let_go()
         if not self._is_static:
             self._used.fill(0)
 
@@ -342,7 +386,7 @@ class Reducer:
             work, bucket.work = bucket.work, None
             work.wait()
         if bucket.future is None:
-            return bucket.arrays
+            return bucket.arrays if self._is_view else bucket.parts
         future, bucket.future = bucket.future, None
         result = future.wait()
         if not isinstance(result, Tensor):
@@ -353,7 +397,8 @@ class Reducer:
 
     def _give(self, bucket: Bucket, place: int, array: np.ndarray) -> None:
         """Let a result be the gradient of its parameter."""
-        meta = bucket.parameters[place]._meta
+        leaf = bucket.parameters[place]
+        meta: Any = leaf._meta
         grad = meta.grad
         if self._is_view:
             if array is not bucket.arrays[place]:
@@ -361,13 +406,14 @@ class Reducer:
             if grad is None:
                 meta.grad = bucket.views[place]
         elif grad is None:
-            copy = empty_with(array.shape, element_strides(bucket.arrays[place]), array.dtype)
+            copy = empty_with(array.shape, layout(leaf._array), array.dtype)
             copy[...] = array
             meta.grad = wrap(copy)
         elif grad.requires_grad or grad._change is not None:
             grad.copy_(wrap(array))
         else:
-            np.copyto(grad._array, array, casting="same_kind")
+            if grad._array is not array:
+                np.copyto(grad._array, array, casting="same_kind")
             bump_version(grad)
 
     # --- for uneven inputs ---------------------------------------------------------------------
@@ -388,6 +434,9 @@ class Reducer:
         """Send zeros, as a process without a batch, whatever the others send."""
         empty = [Bucket(each.parameters, each.indices, each.limit) for each in self._buckets]
         for number, bucket in enumerate(empty):
+            if self._hook is None and not self._is_view:
+                for place in range(len(bucket.indices)):
+                    self._put(bucket, place, None)
             self._next = number
             self._send(bucket)
         for bucket in empty:
@@ -419,7 +468,7 @@ class Reducer:
 
     def bucket_sizes(self) -> list[int]:
         """Return the bytes of each bucket."""
-        return [each.buffer._array.nbytes for each in self._buckets]
+        return [each.nbytes for each in self._buckets]
 
 
 def _say_once(text: str) -> None:

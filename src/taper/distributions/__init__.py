@@ -13,7 +13,9 @@ tensor([ 3.0820, -0.5869, -4.3576])
 
 from __future__ import annotations
 
-from taper.first_use import on_first_use
+import sys
+
+from taper.first_use import Whole, on_first_use
 
 # What each module provides, in the order of the public list.
 _PROVIDES = {
@@ -76,3 +78,4 @@ _MODULE_OF = {name: module for module, names in _PROVIDES.items() for name in na
 __all__ = list(_MODULE_OF)
 
 __getattr__, __dir__ = on_first_use(globals(), _PROVIDES, _MODULE_OF)
+sys.modules[__name__].__class__ = Whole  # pyro walks through `__dict__`

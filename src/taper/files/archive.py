@@ -77,7 +77,7 @@ def _read(
     mapped: bool,
     encoding: str,
 ) -> Any:
-    root = _checked_root(reader)
+    root = checked_root(reader)
     _check_version(reader, root)
     if f"{root}/constants.pkl" in reader.records:
         raise RuntimeError(
@@ -109,7 +109,7 @@ def _mapping(file: Any) -> mmap.mmap:
     )
 
 
-def _checked_root(reader: ZipReader) -> str:
+def checked_root(reader: ZipReader) -> str:
     """Return the folder that all records lie in."""
     root = ""
     for name in reader.records:

@@ -48,7 +48,7 @@ _REBUILD_FROM_TYPE = Named("torch._tensor", "_rebuild_from_type_v2")
 _GET_LAYOUT = Named("torch.serialization", "_get_layout")
 
 # PyTorch has no storage class for these dtypes: they are written as bytes, with their dtype.
-_WITHOUT_STORAGE_CLASS = (dtypes.uint16, dtypes.uint32, dtypes.uint64)
+_WITHOUT_STORAGE_CLASS = (dtypes.uint16, dtypes.uint32, dtypes.uint64, *dtypes.FLOAT8)
 _UNTYPED = Named("torch.storage", "UntypedStorage")
 _STORAGE_CLASSES = {
     each: Named("torch", f"{each.scalar_type}Storage")

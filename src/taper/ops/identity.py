@@ -127,6 +127,17 @@ _OUT = {
     "xlogy.Tensor": "OutTensor",
 }
 # Composite functions without an overload called default. Watchers see the operators they call.
+# Operators that libraries compare with and that are called by other names here, if at all.
+_ASKED_FOR = """
+    _assert_async.default _assert_async.msg _assert_scalar.default _assert_tensor_metadata.default
+    _is_all_true.default _local_scalar_dense.default _pin_memory.default _sparse_addmm.default
+    _scaled_dot_product_cudnn_attention.default _scaled_dot_product_cudnn_attention_backward.default
+    _scaled_dot_product_flash_attention.default _scaled_dot_product_flash_attention_backward.default
+    _sparse_mm_reduce_impl.default fill_diagonal_.default mm.dtype randint.low
+    scaled_dot_product_attention.default sym_constrain_range_for_size.default sym_size.int
+    to.device to.dtype to.dtype_layout to.other
+"""
+
 _COMPOSITE = """
     bucketize.Tensor ctc_loss.Tensor divide.Tensor dsplit.int empty.memory_format
     flatten.using_ints float_power.Tensor_Tensor greater.Tensor greater_equal.Tensor hsplit.int
@@ -346,7 +357,7 @@ def _overloads() -> dict[str, dict[str, Op | None]]:
         enter(f"{name}.Scalar", registry[f"{name}_scalar"])
         enter(f"{name}.Scalar_out", None)
         enter(f"{name}_.Scalar", None)
-    for text in _COMPOSITE.split():
+    for text in (*_COMPOSITE.split(), *_ASKED_FOR.split()):
         enter(text, None)
     for name in composites:
         if name not in _known_overloads:

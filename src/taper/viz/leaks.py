@@ -53,7 +53,9 @@ class Leak:
     def __str__(self) -> str:
         tensors = "" if self.tensors == 1 else f" ({self.tensors:,} tensors)"
         return (
-            f"{self.holder}{tensors}: {self.nodes:,} recorded operations, which keep "
+            f"{self.holder}{tensors}: {self.nodes:,} recorded "
+            f"operation{'s' * (self.nodes != 1)}, which keep"
+            f"{'s' * (self.nodes == 1)} "
             f"{size(self.bytes)}; the oldest is of {self.since}"
         )
 

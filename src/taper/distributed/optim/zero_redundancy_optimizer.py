@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taper.distributed import collectives, objects
+from taper.distributed.algorithms.join import Join, Joinable, JoinHook
 from taper.distributed.groups import ProcessGroup, default_group, get_global_rank
 from taper.ops.creation.convert import typename
 from taper.optim.optimizer import Optimizer
@@ -23,7 +24,7 @@ __all__ = ["ZeroRedundancyOptimizer"]
 _NAME = "ZeroRedundancyOptimizer"
 
 
-class ZeroRedundancyOptimizer(Optimizer):
+class ZeroRedundancyOptimizer(Optimizer, Joinable):
     """Run an optimizer whose state is divided between the processes of a group.
 
     The parameters after a step are those of the plain optimizer, to the bit.
@@ -71,9 +72,9 @@ class ZeroRedundancyOptimizer(Optimizer):
         self.global_rank = get_global_rank(self.process_group, self.rank)
         self.parameters_as_bucket_view = parameters_as_bucket_view
         self._optim_constructor, self._optim_defaults = optimizer_class, defaults
-        self._join_config: Any = None
         self._is_ready = False
-        super().__init__(groups, defaults)
+        Joinable.__init__(self)
+        Optimizer.__init__(self, groups, defaults)
         if optimizer_class is None:
             raise AssertionError("The local optimizer class has not been set")
         self._all_state_dicts: list[Any] = []
@@ -144,7 +145,7 @@ class ZeroRedundancyOptimizer(Optimizer):
             closure: computes the loss anew.
             kwargs: given to the step of the optimizer.
         """
-        self._notify_join()
+        Join.notify_join_context(self)
         if self._trainable != self._which_are_trainable():
             warnings.warn(
                 f"{_NAME} detected that the trainable parameters changed; rebuilding the "
@@ -157,15 +158,6 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._exchange()
         self._copy_options(self.optim.param_groups, self.param_groups)
         return loss
-
-    def _notify_join(self) -> None:
-        config = self._join_config
-        if config is not None and config.enable:
-            # late: few programs have uneven inputs
-            from taper.distributed.algorithms import join
-
-            uneven: Any = join
-            uneven.Join.notify_join_context(self)
 
     def _exchange(self) -> None:
         """Give the parameters of each part from the process that has updated them to the others."""
@@ -259,7 +251,7 @@ class ZeroRedundancyOptimizer(Optimizer):
         return self.process_group
 
 
-class _ZeROJoinHook:
+class _ZeROJoinHook(JoinHook):
     """Take part in the steps of the others."""
 
     def __init__(self, zero: ZeroRedundancyOptimizer) -> None:
@@ -268,9 +260,6 @@ class _ZeROJoinHook:
     def main_hook(self) -> None:
         """Do a step, whose gradients are those of the last batch."""
         self.zero.step()
-
-    def post_hook(self, is_last_joiner: bool) -> None:
-        """Do nothing at the end."""
 
 
 def _checked(params: Any) -> list[Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from taper.absent.answers import refused_class
+
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
 
@@ -87,3 +89,11 @@ def part_of(size: int, parts: int, index: int) -> tuple[int, int]:
     length = -(-size // parts)
     begin = min(index * length, size)
     return begin, min(begin + length, size) - begin
+
+
+_StridedShard = refused_class(
+    "_StridedShard",
+    __name__,
+    "_StridedShard: parts that lie in strips are not made: use Shard, one for each dimension",
+    Shard,
+)

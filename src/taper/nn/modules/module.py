@@ -27,6 +27,7 @@ from taper.nn.modules.registration import (
     register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
+from taper.nn.modules.statedict import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
 from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
 from taper.nn.parameter import is_lazy
 from taper.ops.creation.copy import refuse_to, to_arguments

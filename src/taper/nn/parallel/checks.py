@@ -17,10 +17,26 @@ from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
 
-def refuse(value: Any, name: str, instead: str = "leave it out") -> None:
+def refuse_what_is_missing(delayed: Any, hooked: Any, caps: Any) -> None:
     """Raise if an argument is given that taper does not have."""
-    if value is not None:
-        raise NotImplementedError(f"DistributedDataParallel: taper does not have {name}; {instead}")
+    if (delayed is None) != (hooked is None):
+        raise ValueError(
+            "delay_all_reduce_named_params and param_to_hook_all_reduce need to be set at the same "
+            "time."
+        )
+    for value, name in ((delayed, "delay_all_reduce_named_params"), (caps, "bucket_cap_mb_list")):
+        if value is not None:
+            raise NotImplementedError(
+                f"DistributedDataParallel: taper does not have {name}; leave it out"
+            )
+
+
+def refuse_mixed_precision() -> NoReturn:
+    """Raise: PyTorch's needs an accelerator, too, and fails on the CPU."""
+    raise NotImplementedError(
+        "DistributedDataParallel: mixed_precision needs an accelerator; use torch.autocast('cpu') "
+        "around the forward pass"
+    )
 
 
 def group_of(group: ProcessGroup | None, mesh: Any) -> ProcessGroup:

@@ -33,7 +33,8 @@ from taper.nn.parallel.checks import (
     check_hook,
     check_module,
     group_of,
-    refuse,
+    refuse_mixed_precision,
+    refuse_what_is_missing,
     syncs_buffers,
     tensors_in,
     verify_alike,
@@ -166,18 +167,11 @@ class DistributedDataParallel(Module, Joinable):
     ) -> None:
         super().__init__()
         Joinable.__init__(self)
-        if (delay_all_reduce_named_params is None) != (param_to_hook_all_reduce is None):
-            raise ValueError(
-                "delay_all_reduce_named_params and param_to_hook_all_reduce need to be set at the "
-                "same time."
-            )
-        refuse(delay_all_reduce_named_params, "delay_all_reduce_named_params")
-        refuse(bucket_cap_mb_list, "bucket_cap_mb_list")
-        refuse(
-            mixed_precision,
-            "mixed_precision",
-            "it needs an accelerator; use torch.autocast('cpu') around the forward pass",
+        refuse_what_is_missing(
+            delay_all_reduce_named_params, param_to_hook_all_reduce, bucket_cap_mb_list
         )
+        if mixed_precision is not None:
+            refuse_mixed_precision()
         self.process_group = group_of(process_group, device_mesh)
         check_module(module, device_ids, output_device)
         if check_reduction:
@@ -188,36 +182,39 @@ class DistributedDataParallel(Module, Joinable):
             )
         self.module = module
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        self.device = next(iter(self._trained())).device
-        self.is_multi_device_module = False
-        self.device_type = self.device.type
-        self.device_ids = None
-        self.output_device = None
-        self.dim = dim
-        self.static_graph = False
-        self._divide_by_initial_world_size = True
         self.forward_sync_buffers = syncs_buffers(broadcast_buffers, forward_sync_buffers)
         self.find_unused_parameters = find_unused_parameters
-        self.require_backward_grad_sync = True
-        self.require_forward_param_sync = True
         self.gradient_as_bucket_view = gradient_as_bucket_view
         self.batched_grad_copy = batched_grad_copy
-        self.mixed_precision = None
-        self.broadcast_bucket_size = _BROADCAST_BYTES
+        self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
+        self.dim = dim
         self.bucket_bytes_cap_default = bucket_cap_mb is None
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * 1024 * 1024)
-        self.bucket_bytes_cap_list: list[int] = []
-        self.use_side_stream_for_tensor_copies = True
-        self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
-        self._ddp_sink_clone = True
-        self._comm_hooks: list[tuple[Any, Any]] = []
-        self._assign_modules_buffers()
+        self._begin()
         if init_sync:
-            parameters = self._trained()
-            verify_alike(self.process_group, parameters)
+            verify_alike(self.process_group, self._trained())
             buffers = broadcast_buffers is not False or forward_sync_buffers is not None
             self._broadcast([each for _, each in self._named_states(buffers)], 0)
         self._make_reducer(static_graph)
+
+    def _begin(self) -> None:
+        """Set what no argument says."""
+        self.device = self._trained()[0].device
+        self.device_type = self.device.type
+        self.is_multi_device_module = False
+        self.device_ids = None
+        self.output_device = None
+        self.mixed_precision = None
+        self.static_graph = False
+        self.require_backward_grad_sync = True
+        self.require_forward_param_sync = True
+        self.broadcast_bucket_size = _BROADCAST_BYTES
+        self.bucket_bytes_cap_list: list[int] = []
+        self.use_side_stream_for_tensor_copies = True
+        self._divide_by_initial_world_size = True
+        self._ddp_sink_clone = True
+        self._comm_hooks: list[tuple[Any, Any]] = []
+        self._assign_modules_buffers()
 
     # --- construction --------------------------------------------------------------------------
 

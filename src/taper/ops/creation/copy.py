@@ -338,7 +338,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         name = given.removeprefix("torch.")
         if dtype is Tensor or given == "torch.Tensor":
             return as_type(input, dtypes.default.float)
-        for each in dtypes.FROM_NUMPY.values():
+        for each in dtypes.COMPUTED:
             if name == f"{each.scalar_type}Tensor":
                 return as_type(input, each)
         raise ValueError(f"invalid type: '{given}'")

@@ -200,7 +200,7 @@ _DOC = """Makes tensors of {which!r} as `Tensor(...)` does.
     {which!r}
     """
 
-for _which in dtypes.FROM_NUMPY.values():
+for _which in dtypes.COMPUTED:
     if not _which.is_complex and _which not in (dtypes.uint16, dtypes.uint32, dtypes.uint64):
         _name = f"{_which.scalar_type}Tensor"
         _members = {

@@ -5,6 +5,7 @@ The weights of a name are a file in the folder of the hub; nothing is downloaded
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 from taper.first_use import on_first_use
@@ -40,12 +41,8 @@ __all__ = [
     "list_models",
 ]
 
-__all__ += [
-    name
-    for name, value in list(globals().items())
-    if name[0] != "_" and getattr(value, "__module__", "").startswith(f"{__name__}.")
-]
-__all__ = sorted({*__all__})
+_parts = [each for each in list(globals().values()) if isinstance(each, ModuleType)]
+__all__ += [name for part in _parts for name in getattr(part, "__all__", ())]
 
 # torchvision's packages of models for other tasks.
 _MISSING = ("detection", "optical_flow", "quantization", "segmentation", "video")

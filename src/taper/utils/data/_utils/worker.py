@@ -98,8 +98,13 @@ def _seed(base_seed: int, worker_id: int) -> None:
     """Give Python, taper and NumPy the random numbers that PyTorch gives its workers."""
     random.seed(base_seed + worker_id)
     manual_seed(base_seed + worker_id)
+    np.random.seed(_generate_state(base_seed, worker_id))
+
+
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """Return the four numbers that seed NumPy in a worker."""
     words = (worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0)
-    np.random.seed(np.random.SeedSequence(words).generate_state(4))
+    return [int(word) for word in np.random.SeedSequence(words).generate_state(4)]
 
 
 def _end_with_parent(started_by: int) -> None:

@@ -1,0 +1,229 @@
+"""Names that libraries import from PyTorch: there, and real or refusing with a sentence."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+
+import numpy as np
+import pytest
+
+import taper
+from taper import compat
+from taper.compat.paths import public_module
+
+MODULES = """
+torch.jit.annotations torch._jit_internal torch._tensor torch._tensor_str torch._vmap_internals
+torch.nn.parallel.scatter_gather torch.utils._foreach_utils torch.utils._contextlib
+torch.utils._python_dispatch torch._C._functorch torch._functorch.apis torch._functorch.deprecated
+torch._functorch.eager_transforms torch._functorch.functional_call torch._functorch.vmap
+torch._functorch.make_functional torch._subclasses.fake_tensor functorch
+torch.fx.experimental.proxy_tensor torch.fx.experimental.symbolic_shapes
+"""
+NAMES = """
+_C._disabled_torch_function_impl _C._get_tracing_state _C._is_alias_of _C._log_api_usage_once
+_C._TensorMeta _C.Graph _C.Value _check Event Future hub.HASH_REGEX jit._get_trace_graph
+jit._overload jit._overload_method jit.ScriptModule jit.TracerWarning
+nn.modules.module._EXTRA_STATE_KEY_SUFFIX nn.modules.module._global_forward_hooks
+ops.aten._pin_memory.default PyTorchFileReader ScriptModule serialization.MAP_LOCATION Stream
+TensorType torch
+"""
+
+
+@pytest.fixture
+def torch():
+    with compat.installed():
+        yield importlib.import_module("torch")
+
+
+@pytest.mark.parametrize("name", MODULES.split())
+def test_modules_are_there(torch, name):
+    module = importlib.import_module(name)
+    for each in getattr(module, "__all__", ()):
+        assert hasattr(module, each)
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_names_are_there(torch, name):
+    found = torch
+    for part in name.split("."):
+        found = getattr(found, part)
+
+
+def test_paths_of_classes_are_those_of_pytorch_while_the_proxy_is_there(torch):
+    assert torch.__name__ == "torch" and torch.torch is torch
+    assert repr(type(torch.ones(1))) == "<class 'torch.Tensor'>"
+    for cls, path in (
+        (torch.nn.MultiheadAttention, "torch.nn.modules.activation.MultiheadAttention"),
+        (torch.optim.lr_scheduler.StepLR, "torch.optim.lr_scheduler.StepLR"),
+        (
+            torch.distributions.transforms.ExpTransform,
+            "torch.distributions.transforms.ExpTransform",
+        ),
+        (torch.nn.Parameter, "torch.nn.parameter.Parameter"),
+    ):
+        assert f"{cls.__module__}.{cls.__qualname__}" == path
+        assert pickle.loads(pickle.dumps(cls)) is cls
+    compat.uninstall()
+    assert taper.__name__ == "taper" and taper.Tensor.__module__ == "taper.tensor"
+    compat.install()
+
+
+def test_a_user_class_keeps_its_path():
+    assert public_module("mine.layers", "Linear") == "mine.layers"
+    assert public_module("taperworm", "Linear") == "taperworm"
+
+
+def test_star_imports(torch):
+    names: dict[str, object] = {}
+    exec("from torch import *", names)
+    assert names["relu"] is taper.relu and names["FloatTensor"] is taper.FloatTensor
+    assert names["float32"] is taper.float32 and "nn" not in names and "_C" not in names
+    names.clear()
+    exec("from torchvision.models import *", names)
+    assert names["resnet18"] is taper.vision.models.resnet18
+    assert {"ResNet18_Weights", "VisionTransformer", "list_models"} <= names.keys()
+
+
+def test_what_is_missing_can_be_asked_for_and_says_so_when_used(torch):
+    vision = importlib.import_module("torchvision")
+    assert hasattr(vision.datasets, "ImageNet")
+    assert not isinstance(torch.ones(1), vision.tv_tensors.BoundingBoxes)
+    for make in (
+        vision.ops.RoIAlign,
+        vision.tv_tensors.Mask,
+        vision.transforms.v2.ClampBoundingBoxes,
+        torch._C.Graph,
+        torch.jit.ScriptFunction,
+        torch.Stream,
+    ):
+        with pytest.raises(NotImplementedError, match=f"{make.__name__}|tv_tensors"):
+            make()
+    with pytest.raises(AttributeError):
+        vision.datasets.Nothing
+
+
+# --- small functions, as PyTorch answers -----------------------------------------------------
+
+
+def test_conditions():
+    taper._check(True)
+    with pytest.raises(RuntimeError, match="Expected cond to be True, but got False"):
+        taper._check(False)
+    with pytest.raises(ValueError, match="^hello$"):
+        taper._check_value(False, lambda: "hello")
+    with pytest.raises(TypeError, match="cond must be a bool, but got <class 'int'>"):
+        taper._check(1)
+    with pytest.raises(TypeError, match="message must be a callable"):
+        taper._check(False, "text")
+    with pytest.raises(RuntimeError):
+        taper._check_is_size(-1)
+    with pytest.raises(RuntimeError):
+        taper._check_tensor_all(taper.tensor([True, False]))
+
+
+def test_arguments_of_to():
+    parse = taper._C._nn._parse_to
+    cpu = taper.device("cpu")
+    assert parse(taper.float32) == (None, taper.float32, False, None)
+    assert parse("cpu", taper.float64, True) == (cpu, taper.float64, True, None)
+    assert parse(taper.ones(2, dtype=taper.float64)) == (cpu, taper.float64, False, None)
+    assert parse(memory_format=taper.channels_last)[3] is taper.channels_last
+
+
+def test_aliases():
+    x = taper.ones(4)
+    assert taper._C._is_alias_of(x, x[1:]) and not taper._C._is_alias_of(x, x.clone())
+
+
+def test_tensors_sorted_by_dtype():
+    from taper.utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+    one, two = taper.ones(1), taper.ones(2, dtype=taper.float64)
+    found = _group_tensors_by_device_and_dtype([[one, two, one], [None, None, two]], True)
+    (single, places), (double, _) = (
+        found[taper.device("cpu"), which] for which in (taper.float32, taper.float64)
+    )
+    assert single == [[one, one], [None, two]] and places == [0, 2]
+    assert double == [[two], [None]]
+
+
+def test_seeds_of_workers():
+    from taper.utils.data._utils.worker import _generate_state
+
+    assert _generate_state(12345, 3) == [388367306, 2732186161, 3264781304, 1215154576]
+
+
+def test_scripted_modules_run_as_python():
+    class Double(taper.jit.ScriptModule):
+        @taper.jit.script_method
+        def forward(self, x):
+            return x * 2
+
+    assert Double()(taper.ones(1)).item() == 2 and isinstance(Double(), taper.nn.Module)
+    assert not isinstance(taper.nn.Linear(1, 1), taper.jit.ScriptModule)
+
+
+# --- functorch -------------------------------------------------------------------------------
+
+
+def test_modules_as_functions():
+    from taper import functorch
+
+    model = taper.nn.Sequential(taper.nn.Linear(2, 2), taper.nn.BatchNorm1d(2))
+    with pytest.raises(RuntimeError, match="`model` has buffers"):
+        functorch.make_functional(model)
+    function, parameters, buffers = functorch.make_functional_with_buffers(model)
+    x = taper.randn(3, 2)
+    expected = model(x)
+    assert taper.equal(function(parameters, buffers, x), expected)
+    assert (len(parameters), len(buffers)) == (4, 3)
+    layers = [taper.nn.Linear(2, 2) for _ in range(3)]
+    function, stacked, none = functorch.combine_state_for_ensemble(layers)
+    found = functorch.vmap(function, in_dims=(0, 0, None))(stacked, none, x)
+    np.testing.assert_allclose(found.detach(), taper.stack([f(x) for f in layers]).detach(), 1e-6)
+    frozen = functorch.make_functional(layers[0], disable_autograd_tracking=True)[1]
+    assert not any(each.requires_grad for each in frozen)
+
+
+# --- files -----------------------------------------------------------------------------------
+
+
+def test_storages_of_files(tmp_path):
+    path = str(tmp_path / "bytes")
+    shared = taper.UntypedStorage.from_file(path, True, 8)
+    shared[0] = 7
+    assert (tmp_path / "bytes").read_bytes() == b"\7" + bytes(7) and shared.filename == path
+    private = taper.UntypedStorage.from_file(path, False, 4)
+    private[1] = 9
+    assert (tmp_path / "bytes").read_bytes()[1] == 0 and private.tolist() == [7, 9, 0, 0]
+    for arguments, said in (
+        ((str(tmp_path / "none"), False, 4), "unable to open file <.*> in read-only mode"),
+        ((path, False, 100), "size <8> is smaller than the required mapping size <100>"),
+        ((path, False, -1), "unable to mmap -1 bytes"),
+    ):
+        with pytest.raises(RuntimeError, match=said):
+            taper.UntypedStorage.from_file(*arguments)
+    with pytest.raises(TypeError, match="argument 1 must be str, not int"):
+        taper.UntypedStorage.from_file(3)
+
+
+def test_the_size_of_a_storage_counts_its_memory():
+    assert 1000 <= taper.UntypedStorage(1000).__sizeof__() < 1200
+
+
+def test_records_of_a_checkpoint(tmp_path):
+    path = tmp_path / "model.pt"
+    taper.save({"a": taper.arange(3)}, path)
+    reader = taper.PyTorchFileReader(str(path))
+    assert reader.has_record("data.pkl") and "data/0" in reader.get_all_records()
+    assert reader.get_record_size("data/0") == 24
+    place = reader.get_record_offset("data/0")
+    assert path.read_bytes()[place : place + 24] == reader.get_record("data/0")
+    assert reader.get_storage_from_record("data/0", 3, taper.int64).tolist() == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="has 24 bytes, not 32"):
+        reader.get_storage_from_record("data/0", 4, taper.int64)
+    with pytest.raises(RuntimeError, match="failed locating file nothing"):
+        reader.get_record("nothing")
+    with pytest.raises(RuntimeError, match="open file failed because of errno 2"):
+        taper.PyTorchFileReader(str(tmp_path / "none"))
