@@ -140,7 +140,22 @@ static int keys_hold(PyObject *mapping, PyObject *keys) {
     return 1;
 }
 
-/* (list, tuple of what was in it) and (dictionary or that of a class, tuple of its keys) one after the
+/* Whether a set has these elements, in this order. */
+static int set_holds(PyObject *set, PyObject *before) {
+    if (PySet_GET_SIZE(set) != PyTuple_GET_SIZE(before)) return 0;
+    if (PySet_GET_SIZE(set) == 0) return 1;
+    PyObject *iterator = PyObject_GetIter(set), *each = NULL;
+    int same = iterator != NULL;
+    for (Py_ssize_t nr = 0; same && (each = PyIter_Next(iterator)) != NULL; nr++) {
+        same = nr < PyTuple_GET_SIZE(before) && each == PyTuple_GET_ITEM(before, nr);
+        Py_DECREF(each);
+    }
+    Py_XDECREF(iterator);
+    if (PyErr_Occurred()) PyErr_Clear(), same = 0;
+    return same;
+}
+
+/* (list, tuple of what was in it), the same for sets, and (dictionary or that of a class, tuple of its keys) one after the
  * other; the values of a dictionary are among the entries. */
 static int sequences_hold(PyObject *row) {
     for (Py_ssize_t nr = 0; nr + 1 < PyTuple_GET_SIZE(row); nr += 2) {
@@ -153,6 +168,10 @@ static int sequences_hold(PyObject *row) {
         }
         if (Py_IS_TYPE(sequence, &PyDictProxy_Type)) {
             if (PyObject_Size(sequence) != length) return 0;
+            continue;
+        }
+        if (PyAnySet_CheckExact(sequence)) {
+            if (!set_holds(sequence, before)) return 0;
             continue;
         }
         if (!PyList_Check(sequence) || PyList_GET_SIZE(sequence) != length) return 0;

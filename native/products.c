@@ -218,13 +218,18 @@ static void in_pieces(Task *task) {
     products_on_pool(strip, task, strips, (strips + pieces - 1) / pieces);
 }
 
-int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
-                      Matrix right, void *to, npy_intp to_step, int add) {
+int product_onto(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, Matrix right,
+                 void *to, npy_intp to_step, const void *start, npy_intp start_step) {
     if (!have_products()) return 0;
     Task task = {.is_double = is_double, .rows = rows, .inner = inner, .columns = columns, .left = left,
-                 .right = right, .to = to, .to_step = to_step, .start = add ? to : NULL, .start_step = to_step};
+                 .right = right, .to = to, .to_step = to_step, .start = start, .start_step = start_step};
     in_pieces(&task);
     return 1;
+}
+
+int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
+                      Matrix right, void *to, npy_intp to_step, int add) {
+    return product_onto(is_double, rows, inner, columns, left, right, to, to_step, add ? to : NULL, to_step);
 }
 
 /* --- NumPy's matmul --------------------------------------------------------------------------- */

@@ -22,6 +22,10 @@ int product(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matr
 int product_in_pieces(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left,
                       Matrix right, void *to, npy_intp to_step, int add);
 
+/* The same, added to `start`, whose rows are `start_step` apart: 0 for a row that is added to every row. */
+int product_onto(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, Matrix right,
+                 void *to, npy_intp to_step, const void *start, npy_intp start_step);
+
 /* Whether there is a BLAS to compute products with, of sizes below 2^31 in any case. */
 int have_products(void);
 

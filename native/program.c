@@ -124,7 +124,13 @@ static int run_product(Program *program, const Product *each) {
     right.data = program->bases[each->right_place.base] + each->right_place.offset;
     char *to = program->bases[each->to.base] + each->to.offset;
     const double work = (double)each->rows * (double)each->inner * (double)each->columns;
-    if (work <= TINY) {
+    if (each->start_step >= 0) {
+        const char *start = program->bases[each->start.base] + each->start.offset;
+        Py_BEGIN_ALLOW_THREADS;
+        product_onto(each->is_double, each->rows, each->inner, each->columns, left, right, to, each->to_step, start,
+                     each->start_step);
+        Py_END_ALLOW_THREADS;
+    } else if (work <= TINY) {
         multiply_directly(each, left.data, right.data, to);
     } else if (work < LARGE) {
         product(each->is_double, each->rows, each->inner, each->columns, left, right, to, each->to_step, 0);

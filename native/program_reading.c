@@ -253,13 +253,15 @@ static int read_matrix(Program *program, PyObject *from, npy_intp rows, npy_intp
     return fits(program, *place, 2, lengths, strides, width);
 }
 
-/* (is_double, rows, inner, columns, left, right, slot, offset, step) */
+/* (is_double, rows, inner, columns, left, right, slot, offset, step, start): start is (slot, offset, step) or None */
 static int read_product(Program *program, PyObject *from, Step *step) {
     Product *to = &step->of.product;
-    PyObject *left, *right;
-    if (!PyArg_ParseTuple(from, "innnOOinn", &to->is_double, &to->rows, &to->inner, &to->columns, &left, &right,
-                          &to->to.base, &to->to.offset, &to->to_step))
+    PyObject *left, *right, *start;
+    if (!PyArg_ParseTuple(from, "innnOOinnO", &to->is_double, &to->rows, &to->inner, &to->columns, &left, &right,
+                          &to->to.base, &to->to.offset, &to->to_step, &start))
         return -1;
+    to->start_step = -1;
+    if (start != Py_None && !PyArg_ParseTuple(start, "inn", &to->start.base, &to->start.offset, &to->start_step)) return -1;
     const npy_intp width = to->is_double ? 8 : 4;
     if (to->rows < 1 || to->inner < 1 || to->columns < 1 || !have_products() ||
         (to->rows | to->inner | to->columns | to->to_step) >> 31)
@@ -269,6 +271,11 @@ static int read_product(Program *program, PyObject *from, Step *step) {
         return -1;
     const npy_intp lengths[2] = {to->rows, to->columns}, strides[2] = {to->to_step * width, width};
     if (to->to_step < to->columns || (to->left.step | to->right.step) >> 31) return unsound("a product");
+    if (start != Py_None) {
+        const npy_intp over[2] = {to->start_step * width, width};
+        if (to->start_step < 0 || to->start_step >> 31 || fits(program, to->start, 2, lengths, over, width) < 0)
+            return unsound("what a product is added to");
+    }
     return fits(program, to->to, 2, lengths, strides, width);
 }
 

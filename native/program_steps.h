@@ -50,7 +50,8 @@ typedef struct {
     int is_double;
     npy_intp rows, inner, columns, to_step;
     Matrix left, right;
-    Place left_place, right_place, to;
+    Place left_place, right_place, to, start;
+    npy_intp start_step; /* of what the product is added to: 0 for a row, -1 if there is nothing */
 } Product;
 
 typedef struct {

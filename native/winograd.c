@@ -7,7 +7,7 @@
  * are PyTorch's, does without: captured programs that may round otherwise call this.
  *
  * Measured on one thread, 8 images, convolution and both gradients, oneDNN and this: 64 channels of 24x24 9.4
- * and 5.5 ms, 128 of 12x12 9.3 and 5.7, 256 of 6x6 9.3 and 7.7; the ResNet-18 step of benchmarks/ 196 to 162,
+ * and 5.5 ms, 128 of 12x12 9.3 and 5.7, 256 of 6x6 9.3 and 7.3; the ResNet-18 step of benchmarks/ 196 to 162,
  * the CNN step 63 to 51.  Largest errors against float64, relative to the largest number: 0.4 to 2.5 times
  * those of oneDNN.
  */
@@ -22,6 +22,7 @@
 #define FEWEST_TILES 96 /* of a block, if there are as many */
 #define LEAST_TILES 48  /* of all images: below, changing the weights costs more than it saves */
 #define LEAST_CHANNELS 16
+#define WEIGHTS 16384 /* of a block of channels, if all tiles are in one block: these stay in the same cache */
 #define USEFUL 0.7 /* part of the places of tiles that are places of the image */
 #define LONGEST (1 << 30)
 
@@ -35,6 +36,7 @@ typedef struct {
     npy_intp top, left;                /* zeros in front of the first */
     npy_intp down, across;             /* tiles of an image */
     npy_intp first, count;             /* rows of tiles of this block */
+    npy_intp channel, channels;        /* of this block: of the places, or of the windows of a weight's gradient */
     npy_intp step, apart, apart_places; /* from channel to channel, from frequency to frequency: of 4x4 and 2x2 */
     npy_intp size;                      /* from frequency to frequency of weights */
     npy_intp of_windows, of_places;    /* channels of both */
@@ -114,7 +116,8 @@ VECTORS static void windows_part(void *context, npy_intp start, npy_intp stop) {
     for (npy_intp channel = start; channel < stop; channel++)
         for (npy_intp nr = 0; nr < of->count; nr++) {
             const npy_intp row = of->first + nr, image = row / of->down, top = row % of->down * 2 - of->top;
-            const float *plane = of->windows + (image * of->of_windows + channel) * of->height * of->width;
+            const npy_intp place = image * of->of_windows + channel + (of->which == TO_WEIGHT ? of->channel : 0);
+            const float *plane = of->windows + place * of->height * of->width;
             float *to = of->changed_windows + channel * of->step + nr * of->across;
             for (npy_intp tile = 0; tile < of->across; tile += LANES)
                 change_windows(of, plane, top, 2 * tile - of->left, to + tile, lanes_of(tile, of->across));
@@ -151,10 +154,11 @@ INLINE void places_of(const Winograd *of, const float *from, float *to, npy_intp
 VECTORS static void places_part(void *context, npy_intp start, npy_intp stop) {
     const Winograd *of = context;
     for (npy_intp channel = start; channel < stop; channel++) {
-        const __m512 bias = _mm512_set1_ps(of->bias == NULL ? 0 : of->bias[channel]);
+        const __m512 bias = _mm512_set1_ps(of->bias == NULL ? 0 : of->bias[of->channel + channel]);
         for (npy_intp nr = 0; nr < of->count; nr++) {
             const npy_intp row = of->first + nr, image = row / of->down, top = row % of->down * 2;
-            float *to = of->places + ((image * of->of_places + channel) * of->rows + top) * of->columns;
+            const npy_intp place = image * of->of_places + of->channel + channel;
+            float *to = of->places + (place * of->rows + top) * of->columns;
             const float *from = of->changed_places + channel * of->step + nr * of->across;
             for (npy_intp tile = 0; tile < of->across; tile += LANES)
                 places_of(of, from + tile, to, tile, top + 1 < of->rows, bias);
@@ -199,61 +203,77 @@ VECTORS static void gradients_part(void *context, npy_intp start, npy_intp stop)
 
 /* --- weights of 3x3 ----------------------------------------------------------------------------- */
 
+/* The weights of a block: some outputs with all inputs, or all outputs with some inputs. */
+typedef struct {
+    npy_intp output, input, inputs;
+} Weights;
+
+static Weights part_of_weights(const Winograd *of) {
+    if (of->which == TO_OUTPUT) return (Weights){of->channel, 0, of->inputs};
+    return (Weights){0, of->channel, of->channels};
+}
+
 VECTORS static void weights_part(void *context, npy_intp start, npy_intp stop) {
     const Winograd *of = context;
     const npy_intp size = of->size;
+    const Weights part = part_of_weights(of);
     const __m512 half = _mm512_set1_ps(0.5f);
     const __m512i apart = apart_by(9);
-    for (npy_intp nr = start * of->inputs; nr < stop * of->inputs; nr += LANES) {
-        const __mmask16 mask = lanes_of(nr, stop * of->inputs);
-        __m512 g[9], rows[4][3];
+    for (npy_intp output = start; output < stop; output++)
+        for (npy_intp input = 0; input < part.inputs; input += LANES) {
+            const float *from = of->weight + ((part.output + output) * of->inputs + part.input + input) * 9;
+            const __mmask16 mask = lanes_of(input, part.inputs);
+            __m512 g[9], rows[4][3];
 #pragma GCC unroll 9
-        for (int tap = 0; tap < 9; tap++)
-            g[tap] = _mm512_mask_i32gather_ps(half, mask, apart, of->weight + nr * 9 + tap, 4);
+            for (int tap = 0; tap < 9; tap++) g[tap] = _mm512_mask_i32gather_ps(half, mask, apart, from + tap, 4);
 #pragma GCC unroll 3
-        for (int x = 0; x < 3; x++) {
-            const __m512 outer = _mm512_mul_ps(ADD(g[x], g[6 + x]), half), middle = _mm512_mul_ps(g[3 + x], half);
-            rows[0][x] = g[x], rows[1][x] = ADD(outer, middle), rows[2][x] = LESS(outer, middle), rows[3][x] = g[6 + x];
-        }
+            for (int x = 0; x < 3; x++) {
+                const __m512 outer = _mm512_mul_ps(ADD(g[x], g[6 + x]), half), middle = _mm512_mul_ps(g[3 + x], half);
+                rows[0][x] = g[x], rows[1][x] = ADD(outer, middle);
+                rows[2][x] = LESS(outer, middle), rows[3][x] = g[6 + x];
+            }
 #pragma GCC unroll 4
-        for (int y = 0; y < 4; y++) {
-            float *to = of->changed_weight + nr + 4 * y * size;
-            const __m512 outer = _mm512_mul_ps(ADD(rows[y][0], rows[y][2]), half);
-            const __m512 middle = _mm512_mul_ps(rows[y][1], half);
-            _mm512_mask_storeu_ps(to, mask, rows[y][0]);
-            _mm512_mask_storeu_ps(to + size, mask, ADD(outer, middle));
-            _mm512_mask_storeu_ps(to + 2 * size, mask, LESS(outer, middle));
-            _mm512_mask_storeu_ps(to + 3 * size, mask, rows[y][2]);
+            for (int y = 0; y < 4; y++) {
+                float *to = of->changed_weight + output * part.inputs + input + 4 * y * size;
+                const __m512 outer = _mm512_mul_ps(ADD(rows[y][0], rows[y][2]), half);
+                const __m512 middle = _mm512_mul_ps(rows[y][1], half);
+                _mm512_mask_storeu_ps(to, mask, rows[y][0]);
+                _mm512_mask_storeu_ps(to + size, mask, ADD(outer, middle));
+                _mm512_mask_storeu_ps(to + 2 * size, mask, LESS(outer, middle));
+                _mm512_mask_storeu_ps(to + 3 * size, mask, rows[y][2]);
+            }
         }
-    }
 }
 
 /* The other way: sums for 4x4 become the gradient of 3x3. */
 VECTORS static void weight_gradient_part(void *context, npy_intp start, npy_intp stop) {
     const Winograd *of = context;
     const npy_intp size = of->size;
+    const Weights part = part_of_weights(of);
     const __m512 half = _mm512_set1_ps(0.5f);
     const __m512i apart = apart_by(9);
-    for (npy_intp nr = start * of->inputs; nr < stop * of->inputs; nr += LANES) {
-        const __mmask16 mask = lanes_of(nr, stop * of->inputs);
-        __m512 rows[4][3];
+    for (npy_intp output = start; output < stop; output++)
+        for (npy_intp input = 0; input < part.inputs; input += LANES) {
+            const __mmask16 mask = lanes_of(input, part.inputs);
+            __m512 rows[4][3];
 #pragma GCC unroll 4
-        for (int y = 0; y < 4; y++) {
-            const float *from = of->changed_weight + nr + 4 * y * size;
-            const __m512 a = _mm512_maskz_loadu_ps(mask, from), b = _mm512_maskz_loadu_ps(mask, from + size);
-            const __m512 c = _mm512_maskz_loadu_ps(mask, from + 2 * size), d = _mm512_maskz_loadu_ps(mask, from + 3 * size);
-            const __m512 sum = _mm512_mul_ps(ADD(b, c), half);
-            rows[y][0] = ADD(a, sum), rows[y][1] = _mm512_mul_ps(LESS(b, c), half), rows[y][2] = ADD(sum, d);
-        }
+            for (int y = 0; y < 4; y++) {
+                const float *from = of->changed_weight + output * part.inputs + input + 4 * y * size;
+                const __m512 a = _mm512_maskz_loadu_ps(mask, from), b = _mm512_maskz_loadu_ps(mask, from + size);
+                const __m512 c = _mm512_maskz_loadu_ps(mask, from + 2 * size);
+                const __m512 d = _mm512_maskz_loadu_ps(mask, from + 3 * size);
+                const __m512 sum = _mm512_mul_ps(ADD(b, c), half);
+                rows[y][0] = ADD(a, sum), rows[y][1] = _mm512_mul_ps(LESS(b, c), half), rows[y][2] = ADD(sum, d);
+            }
 #pragma GCC unroll 3
-        for (int x = 0; x < 3; x++) {
-            float *to = of->weight + nr * 9 + x;
-            const __m512 sum = _mm512_mul_ps(ADD(rows[1][x], rows[2][x]), half);
-            _mm512_mask_i32scatter_ps(to, mask, apart, ADD(rows[0][x], sum), 4);
-            _mm512_mask_i32scatter_ps(to + 3, mask, apart, _mm512_mul_ps(LESS(rows[1][x], rows[2][x]), half), 4);
-            _mm512_mask_i32scatter_ps(to + 6, mask, apart, ADD(sum, rows[3][x]), 4);
+            for (int x = 0; x < 3; x++) {
+                float *to = of->weight + ((part.output + output) * of->inputs + part.input + input) * 9 + x;
+                const __m512 sum = _mm512_mul_ps(ADD(rows[1][x], rows[2][x]), half);
+                _mm512_mask_i32scatter_ps(to, mask, apart, ADD(rows[0][x], sum), 4);
+                _mm512_mask_i32scatter_ps(to + 3, mask, apart, _mm512_mul_ps(LESS(rows[1][x], rows[2][x]), half), 4);
+                _mm512_mask_i32scatter_ps(to + 6, mask, apart, ADD(sum, rows[3][x]), 4);
+            }
         }
-    }
 }
 
 /* --- products ----------------------------------------------------------------------------------- */
@@ -266,33 +286,46 @@ static void products_part(void *context, npy_intp start, npy_intp stop) {
     for (npy_intp nr = start; nr < stop; nr++) {
         float *windows = of->changed_windows + nr * of->apart, *places = of->changed_places + nr * of->apart_places;
         if (of->which == TO_WEIGHT) {
-            product(0, of->outputs, tiles, of->inputs, (Matrix){places, of->step, 0}, (Matrix){windows, of->step, 1},
-                    of->changed_weight + nr * size, of->inputs, of->first > 0);
+            product(0, of->outputs, tiles, of->channels, (Matrix){places, of->step, 0},
+                    (Matrix){windows, of->step, 1}, of->changed_weight + nr * size, of->channels, of->first > 0);
             continue;
         }
-        const npy_intp other = of->which == TO_INPUT ? 4 * turned[nr / 4] + turned[nr % 4] : nr;
-        const Matrix weight = {of->changed_weight + other * size, of->inputs, of->which == TO_INPUT};
-        multiply_tiles(of->of_places, of->of_windows, tiles, weight, (Matrix){windows, of->step, 0}, places, of->step,
+        const int back = of->which == TO_INPUT;
+        const npy_intp other = back ? 4 * turned[nr / 4] + turned[nr % 4] : nr;
+        const Matrix weight = {of->changed_weight + other * size, back ? of->channels : of->inputs, back};
+        multiply_tiles(of->channels, of->of_windows, tiles, weight, (Matrix){windows, of->step, 0}, places, of->step,
                        NULL, 0);
     }
 }
 
-static void run_blocks(Winograd *of, npy_intp most) {
-    const npy_intp all = of->images * of->down;
-    if (of->which != TO_WEIGHT) pool_run(weights_part, of, of->outputs, 1 + 4096 / of->inputs);
+/* All tiles of some channels, `most` rows of tiles at once: all of them, unless the channels are all. */
+static void run_tiles(Winograd *of, npy_intp most) {
+    const npy_intp all = of->images * of->down, is_weight = of->which == TO_WEIGHT;
+    const npy_intp outputs = of->which == TO_OUTPUT ? of->channels : of->outputs, grain = 1 + 4096 / of->inputs;
+    if (!is_weight) pool_run(weights_part, of, outputs, grain);
     for (of->first = 0; of->first < all; of->first += most) {
         of->count = all - of->first < most ? all - of->first : most;
-        pool_run(windows_part, of, of->of_windows, 1 + 128 / of->count);
-        if (of->which == TO_WEIGHT) pool_run(gradients_part, of, of->of_places, 1 + 128 / of->count);
+        const npy_intp planes = 1 + 128 / of->count;
+        if (is_weight) pool_run(windows_part, of, of->channels, planes);
+        else if (of->channel == 0) pool_run(windows_part, of, of->of_windows, planes); /* they stay for the others */
+        if (is_weight && of->channel == 0) pool_run(gradients_part, of, of->of_places, planes);
         products_on_pool(products_part, of, FREQUENCIES, 1);
-        if (of->which != TO_WEIGHT) pool_run(places_part, of, of->of_places, 1 + 128 / of->count);
+        if (!is_weight) pool_run(places_part, of, of->channels, planes);
     }
-    if (of->which == TO_WEIGHT) pool_run(weight_gradient_part, of, of->outputs, 1 + 4096 / of->inputs);
+    if (is_weight) pool_run(weight_gradient_part, of, outputs, grain);
+}
+
+static void run_blocks(Winograd *of, npy_intp most, npy_intp channels) {
+    const npy_intp all = of->which == TO_WEIGHT ? of->of_windows : of->of_places;
+    for (of->channel = 0; of->channel < all; of->channel += channels) {
+        of->channels = all - of->channel < channels ? all - of->channel : channels;
+        run_tiles(of, most);
+    }
 }
 
 #else
 
-static void run_blocks(Winograd *of, npy_intp most) {}
+static void run_blocks(Winograd *of, npy_intp most, npy_intp channels) {}
 
 #endif
 
@@ -303,17 +336,21 @@ static int compute(Winograd *of) {
     const npy_intp channels = of->of_windows + of->of_places, all = of->images * of->down;
     npy_intp most = NUMBERS / channels < FEWEST_TILES ? FEWEST_TILES : NUMBERS / channels;
     most = most / of->across < 1 ? 1 : most / of->across > all ? all : most / of->across;
-    const npy_intp lines = (most * of->across + 15) / 16;
+    const npy_intp lines = (most * of->across + 15) / 16, is_weight = of->which == TO_WEIGHT;
+    npy_intp wide = is_weight ? of->of_windows : of->of_places;
+    const npy_intp other = channels - wide, few = WEIGHTS / other / 16 * 16;
+    if (most == all && few < wide) wide = few < 2 * LEAST_CHANNELS ? 2 * LEAST_CHANNELS : few;
     of->step = 16 * (lines | 1); /* an odd number of lines: rows lie in different parts of the cache */
-    of->apart = of->of_windows * of->step + 16, of->apart_places = of->of_places * of->step + 16;
-    of->size = of->inputs * of->outputs + 16; /* so that the 16 do not all lie in the same part of the cache */
-    float *memory = scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (of->apart + of->apart_places +
-                                                                       of->size)));
+    of->apart = (is_weight ? wide : of->of_windows) * of->step + 16;
+    of->apart_places = (is_weight ? of->of_places : wide) * of->step + 16;
+    of->size = wide * other + 16; /* so that the 16 do not all lie in the same part of the cache */
+    float *memory =
+        scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (of->apart + of->apart_places + of->size)));
     if (memory == NULL) return 0;
     of->changed_windows = memory;
     of->changed_places = memory + FREQUENCIES * of->apart;
     of->changed_weight = of->changed_places + FREQUENCIES * of->apart_places;
-    run_blocks(of, most);
+    run_blocks(of, most, wide);
     scratch_give(memory);
     return 1;
 }

@@ -8,6 +8,7 @@ import pytest
 
 import taper
 from taper.arrays.native import native
+from taper.autograd.state import local
 from taper.program.lowering import build
 
 needs_native = pytest.mark.skipif(native is None, reason="there is no native module")
@@ -381,6 +382,39 @@ def _changed(structure, chance):
     return structure
 
 
+@needs_native
+@pytest.mark.parametrize("sizes", [(128, 96, 130), (70, 300, 64), (1100, 40, 33)])
+def test_a_large_product_starts_from_its_bias(sizes):
+    rows, inner, columns = sizes
+    taper.manual_seed(0)
+    layer = taper.nn.Linear(inner, columns)
+    x = taper.randn(rows, inner)
+
+    def both(x):
+        return layer(x), layer(x).relu() * 2.0
+
+    captured, found = replayed(both, x)
+    runner = runner_of(captured)
+    starts = [step[-1] for kind, step in runner.plan.steps if kind == 1]
+    assert starts and all(each is not None for each in starts)
+    for one, two in zip(found, both(x), strict=True):
+        close(one.detach().numpy(), two.detach().numpy())
+
+
+@needs_native
+def test_a_product_that_others_read_does_not_start_from_a_bias():
+    taper.manual_seed(0)
+    x, y, row = taper.randn(128, 128), taper.randn(128, 128), taper.randn(128)
+
+    def both(x, y):
+        product = x @ y
+        return product + row, product
+
+    _, found = replayed(both, x, y)
+    for one, two in zip(found, both(x, y), strict=True):
+        close(one.numpy(), two.numpy())
+
+
 def test_a_block_that_is_reduced_is_kept_for_the_reduction():
     weight = taper.randn(4, 3, requires_grad=True)
 
@@ -411,3 +445,23 @@ def test_memory_that_a_failed_expression_has_read_is_read_again():
     replayed(step, x)
     for each, wanted in zip(net.parameters(), expected, strict=True):
         close(each.grad.numpy(), wanted)
+
+
+@needs_native
+def test_guards_of_a_step_with_modules_hold_at_once():
+    net = taper.nn.Sequential(taper.nn.Linear(4, 8), taper.nn.ReLU(), taper.nn.Linear(8, 2))
+    optimizer = taper.optim.Adam(net.parameters())
+    x = taper.ones(3, 4)
+
+    @taper.capture(strict=True)
+    def step():
+        optimizer.zero_grad()
+        net(x).sum().backward()
+        optimizer.step()
+
+    for _ in range(3):
+        step()
+    guards = step._entries[0].guards
+    assert guards.hold_at_once((), local.state)
+    net[0]._non_persistent_buffers_set.add("one")
+    assert not guards.hold_at_once((), local.state)

@@ -21,6 +21,7 @@ from taper.program.executor import PlainRunner
 from taper.program.form import Instruction, Program
 from taper.program.fusion import Fusion, members
 from taper.program.plan import GROUP, Plan
+from taper.program.recomputing import recomputing
 from taper.program.text import group_text
 from taper.program.tracing import Tracer
 
@@ -37,6 +38,7 @@ class Runner(PlainRunner):
         self.runs = 0
         self.is_in_python = True  # the last run
         self.reason = ""  # why the native executor does not run it
+        self.origins = program.instructions  # what each instruction that runs stands for
         if native is None:
             self.reason = "there is no native module"
             return
@@ -46,7 +48,8 @@ class Runner(PlainRunner):
             self.reason = f"{type(error).__name__}: {error}"
 
     def _lower(self, exact: bool) -> None:
-        self.trace = Tracer(self.program, exact)
+        program, self.origins = recomputing(self.program)
+        self.trace = Tracer(program, exact)
         self.fusion = Fusion(self.trace.graph, self.trace.results)
         self.plan = Plan(self.fusion, self.trace)
         self.handle = native.make_program(
@@ -87,7 +90,7 @@ class Runner(PlainRunner):
             return super().timed(inputs)
         parts = [members(self.fusion.order[self.plan.rows[nr]]) for nr in range(len(times))]
         return [
-            (seconds, [self.program.instructions[position] for position in part])
+            (seconds, [self.origins[position] for position in part])
             for seconds, part in zip(times.tolist(), parts, strict=True)
         ]
 
@@ -105,7 +108,7 @@ class Runner(PlainRunner):
             return super().failed()
         step = self.fusion.order[self.plan.rows[native.failed_step(self.handle)]]
         found = members(step)
-        return self.program.instructions[found[0]] if found else None
+        return self.origins[found[0]] if found else None
 
     def describe(self) -> list[dict[str, Any]]:
         """Return a row for each instruction: its step, its bytes, or why it is a call."""
@@ -114,7 +117,7 @@ class Runner(PlainRunner):
             for nr, step in enumerate(self.fusion.order):
                 steps |= dict.fromkeys(members(step), nr)
         rows = []
-        for position, instruction in enumerate(self.program.instructions):
+        for position, instruction in enumerate(self.origins):
             made = [each for each in instruction.outputs if each is not None]
             reason = self.reason if self.handle is None else self.trace.reasons.get(position, "")
             rows.append(

@@ -182,16 +182,25 @@ class Plan:
         self.rows.append(self.position)
 
     def _product(self, node: Node) -> tuple[Any, ...]:
-        left, right = node.inputs
+        left, right, *start = node.inputs
         sides = []
-        for each in node.inputs:
+        for each in (left, right):
             steps = matrix_steps(each)
             if steps is None:
                 raise RuntimeError("a matrix whose rows and columns are both in pieces")
             sides.append((self.slot_of(each.root).number, each.offset, steps[0], int(steps[1])))
         sizes = left.shape[0], left.shape[1], right.shape[1]
         is_double = int(node.dtype == np.float64)
-        return is_double, *sizes, *sides, self.slot_of(node).number, 0, right.shape[1]
+        added: list[Any] = [(self.slot_of(each.root).number, each.offset, 0) for each in start]
+        return (
+            is_double,
+            *sizes,
+            *sides,
+            self.slot_of(node).number,
+            0,
+            right.shape[1],
+            *(added or [None]),
+        )
 
     def _call(self, node: Node) -> tuple[Any, ...]:
         instruction: Instruction = node.detail
