@@ -9,7 +9,7 @@ ORACLE := .venv-oracle
 PEERS := .venv-peers
 BIN := $(VENV)/bin
 ORACLE_BIN := $(ORACLE)/bin
-BUILT_FROM := pyproject.toml setup.py $(wildcard native/*)
+BUILT_FROM := pyproject.toml setup.py $(wildcard native/*) src/taper/program/floats.h
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 # One test process per core: threads inside each would only get in the others' way.
@@ -153,6 +153,7 @@ docs: $(VENV)/.installed
 	$(BIN)/python tools/proxy_names.py > src/taper/compat/names.txt.new
 	mv src/taper/compat/names.txt.new src/taper/compat/names.txt
 	$(BIN)/python tools/stubs.py
+	$(BIN)/python tools/tour
 
 clean:
 	rm -rf $(VENV) $(ORACLE) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

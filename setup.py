@@ -11,8 +11,8 @@ setup(
         Extension(
             "taper._native",
             sources=sorted(glob("native/*.c")),
-            depends=sorted(glob("native/*.h")),
-            include_dirs=[numpy.get_include()],
+            depends=[*sorted(glob("native/*.h")), "src/taper/program/floats.h"],
+            include_dirs=[numpy.get_include(), "src/taper/program"],
             # Results equal NumPy's to the bit: no operation may be merged with the next one.
             extra_compile_args=[
                 "-O3",

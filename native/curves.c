@@ -143,12 +143,6 @@ PyObject *taper_curve(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     const void *g = entry->gradient ? PyArray_DATA((PyArrayObject *)args[2]) : NULL;
     Work work = {{PyArray_DATA(x), g, PyArray_DATA((PyArrayObject *)result), p, q}, loop};
     const npy_intp size = PyArray_SIZE(x);
-    if (size <= GRAIN) {
-        work.loop(&work.operands, 0, size);
-        return result;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(part, &work, size, GRAIN);
-    Py_END_ALLOW_THREADS;
+    pool_compute(part, &work, size, GRAIN, size <= GRAIN);
     return result;
 }

@@ -1,16 +1,7 @@
-/* exp, log, tanh, erf and what is made of them, for loops that the compiler vectorises.
- *
- * Single precision: no branches and no tables, every function is a polynomial on a reduced argument.
- * The errors, in units in the last place, are measured by tests/test_curves.py.  Double precision
- * is left to NumPy.
- */
+/* How loops over the functions of floats.h are compiled, and erf, which nobody else needs. */
 
 #ifndef TAPER_CURVES_H
 #define TAPER_CURVES_H
-
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "native.h"
 
@@ -26,84 +17,7 @@
 #define FAST WIDE
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE float float_of(int32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-INLINE int32_t bits_of(float value) {
-    int32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-/* 2^n for n from -126 to 127; anything for others, so that the argument may come from a NaN. */
-INLINE float power_of_two(int32_t n) { return float_of((int32_t)((uint32_t)(n + 127) << 23)); }
-
-/* e^r with x = n log 2 + r, and the bits of a float whose last ones are n. */
-INLINE float exp_of_rest(float x, int32_t *shifted) {
-    const float sum = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: rounds to a whole number */
-    const float n = sum - 12582912.0f;
-    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 0.00139261836f;
-    p = p * r + 0.00836317905f;
-    p = p * r + 0.0416665546f;
-    p = p * r + 0.16666577f;
-    p = p * r + 0.5f;
-    *shifted = bits_of(sum);
-    return p * (r * r) + r + 1.0f;
-}
-
-/* 2^n e^r with x = n log 2 + r; the power in two factors, so that results near 0 and infinity are
- * rounded once.  Comparisons are written so that a NaN stays one.  Up to 1.1 ulp. */
-INLINE float exp_float(float x) {
-    x = x > 89.0f ? 89.0f : x;
-    x = x < -104.0f ? -104.0f : x;
-    int32_t shifted;
-    const float rest = exp_of_rest(x, &shifted);
-    const int32_t power = shifted - 0x4b400000, half = power >> 1;
-    return rest * power_of_two(half) * power_of_two(power - half);
-}
-
-/* Up to 2 ulp. */
-INLINE float log_float(float x) {
-    const int tiny = x < 1.17549435e-38f;
-    const float scaled = tiny ? x * 8388608.0f : x;
-    int32_t bits = bits_of(scaled) - 0x3f3504f3; /* the mantissa is between sqrt(1/2) and sqrt(2) */
-    const float n = (float)((bits >> 23) - (tiny ? 23 : 0));
-    const float t = float_of((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
-    float p = 0.0697161168f;
-    p = p * t - 0.11479734f;
-    p = p * t + 0.116854199f;
-    p = p * t - 0.124256873f;
-    p = p * t + 0.142490576f;
-    p = p * t - 0.166678023f;
-    p = p * t + 0.200007157f;
-    p = p * t - 0.24999997f;
-    p = p * t + 0.333333312f;
-    const float square = t * t;
-    float result = p * t * square + n * -2.12194440e-4f - 0.5f * square + t + n * 0.693359375f;
-    result = x == 0.0f ? -INFINITY : result;
-    result = x < 0.0f || x != x ? NAN : result;
-    return x == INFINITY ? x : result;
-}
-
-/* Up to 2 ulp. */
-INLINE float tanh_float(float x) {
-    const float size = fabsf(x), z = x * x;
-    float p = 0.00226950162f;
-    p = p * z - 0.00832318698f;
-    p = p * z + 0.0217625029f;
-    p = p * z - 0.0539584616f;
-    p = p * z + 0.133333001f;
-    p = p * z - 0.333333331f;
-    const float small = x + x * z * p;
-    const float large = 1.0f - 2.0f / (exp_float(size + size) + 1.0f);
-    return size < 0.63f ? small : copysignf(large, x);
-}
+#include "floats.h" /* of src/taper/program */
 
 /* The polynomials of `arrays/special_functions.py`. */
 INLINE float erf_float(float x) {
@@ -145,7 +59,5 @@ INLINE float erf_roughly_float(float x) {
     const float result = bounded * p / q, low = result > 1.0f ? 1.0f : result;
     return low < -1.0f ? -1.0f : low;
 }
-
-INLINE float logistic_float(float x) { return 1.0f / (1.0f + exp_float(-x)); }
 
 #endif

@@ -80,12 +80,7 @@ PyObject *taper_add_rows(PyObject *self, PyObject *const *args, Py_ssize_t count
     work.rows = scratch_take((size_t)number * sizeof(int64_t));
     if (work.rows == NULL) return PyErr_NoMemory();
     const int fits = copy_rows(rows, limit, left_out, work.rows);
-    if (fits && size <= ALONE) add_part(&work, 0, work.width);
-    else if (fits) {
-        Py_BEGIN_ALLOW_THREADS;
-        pool_run(add_part, &work, work.width, COLUMNS);
-        Py_END_ALLOW_THREADS;
-    }
+    if (fits) pool_compute(add_part, &work, work.width, COLUMNS, size <= ALONE);
     scratch_give(work.rows);
     if (!fits) Py_RETURN_NONE;
     Py_RETURN_TRUE;
@@ -147,12 +142,7 @@ PyObject *taper_pick_along(PyObject *self, PyObject *const *args, Py_ssize_t cou
     work.places = PyArray_DATA(places);
     work.type = width;
     const npy_intp size = PyArray_SIZE(places), rows = size / work.count;
-    if (size <= ALONE) pick_part(&work, 0, rows);
-    else {
-        Py_BEGIN_ALLOW_THREADS;
-        pool_run(pick_part, &work, rows, work.count < ALONE / 4 ? ALONE / 4 / work.count : 1);
-        Py_END_ALLOW_THREADS;
-    }
+    pool_compute(pick_part, &work, rows, ALONE / 4 / work.count, size <= ALONE);
     if (!work.failed) return result;
     Py_DECREF(result);
     Py_RETURN_NONE;
@@ -225,12 +215,7 @@ PyObject *taper_scatter_along(PyObject *self, PyObject *const *args, Py_ssize_t 
     const npy_intp size = PyArray_SIZE(places);
     if (size == 0 || !all_inside(PyArray_DATA(places), size, work.length)) Py_RETURN_NONE;
     const npy_intp rows = size / work.count;
-    if (size <= ALONE) scatter_part(&work, 0, rows);
-    else {
-        Py_BEGIN_ALLOW_THREADS;
-        pool_run(scatter_part, &work, rows, work.count < ALONE / 4 ? ALONE / 4 / work.count : 1);
-        Py_END_ALLOW_THREADS;
-    }
+    pool_compute(scatter_part, &work, rows, ALONE / 4 / work.count, size <= ALONE);
     if (!work.failed) Py_RETURN_TRUE;
     return PyErr_Format(PyExc_RuntimeError, "index was changed by somebody else while it was read");
 }

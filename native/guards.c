@@ -43,6 +43,8 @@ static int argument_holds(PyObject *value, PyObject *expected, PyObject *inferen
                             SLOT(value, taper_known.of_tensor.view) != Py_None ||
                             !without_hooks(value)))
         return 0;
+    PyObject **attributes = _PyObject_GetDictPtr(value); /* set by somebody, as `x.name = "x"` */
+    if (attributes != NULL && *attributes != NULL && PyDict_GET_SIZE(*attributes) > 0) return 0;
     return same_kind(SLOT(value, taper_known.of_tensor.array), PyTuple_GET_ITEM(expected, 1));
 }
 
@@ -68,6 +70,20 @@ static int externals_hold(PyObject *row) {
             SLOT(tensor, taper_known.of_tensor.requires_grad) != PyTuple_GET_ITEM(row, nr + 2) ||
             !without_hooks(tensor))
             return 0;
+    }
+    return 1;
+}
+
+/* (tensor, whether it has a gradient) one after the other. */
+static int grads_hold(PyObject *row) {
+    for (Py_ssize_t nr = 0; nr + 1 < PyTuple_GET_SIZE(row); nr += 2) {
+        PyObject *tensor = PyTuple_GET_ITEM(row, nr);
+        if (!PyObject_TypeCheck(tensor, taper_known.tensor)) return 0;
+        PyObject *meta = SLOT(tensor, taper_known.of_tensor.meta);
+        if (meta == NULL || (meta != Py_None && (taper_known.meta == NULL || !Py_IS_TYPE(meta, taper_known.meta))))
+            return 0;
+        PyObject *grad = meta == Py_None ? Py_None : SLOT(meta, taper_known.of_meta.grad);
+        if ((grad != NULL && grad != Py_None) != (PyTuple_GET_ITEM(row, nr + 1) == Py_True)) return 0;
     }
     return 1;
 }
@@ -100,15 +116,43 @@ static int cells_hold(PyObject *row) {
     return 1;
 }
 
-/* (list, tuple of what was in it) and (dictionary, tuple of its keys) one after the other; the values
- * of a dictionary are among the entries, so that its length says the rest. */
+/* (function, code, default arguments, those for keywords) one after the other. */
+static int functions_hold(PyObject *row) {
+    for (Py_ssize_t nr = 0; nr + 3 < PyTuple_GET_SIZE(row); nr += 4) {
+        PyObject *function = PyTuple_GET_ITEM(row, nr);
+        if (!PyFunction_Check(function)) return 0;
+        PyObject *defaults = PyFunction_GET_DEFAULTS(function), *named = PyFunction_GET_KW_DEFAULTS(function);
+        if (PyFunction_GET_CODE(function) != PyTuple_GET_ITEM(row, nr + 1) ||
+            (defaults == NULL ? Py_None : defaults) != PyTuple_GET_ITEM(row, nr + 2) ||
+            (named == NULL ? Py_None : named) != PyTuple_GET_ITEM(row, nr + 3))
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether the keys of a dictionary are these, in this order. */
+static int keys_hold(PyObject *mapping, PyObject *keys) {
+    PyObject *key;
+    Py_ssize_t place = 0, nr = 0;
+    if (PyDict_GET_SIZE(mapping) != PyTuple_GET_SIZE(keys)) return 0;
+    while (PyDict_Next(mapping, &place, &key, NULL))
+        if (key != PyTuple_GET_ITEM(keys, nr++)) return 0;
+    return 1;
+}
+
+/* (list, tuple of what was in it) and (dictionary or that of a class, tuple of its keys) one after the
+ * other; the values of a dictionary are among the entries. */
 static int sequences_hold(PyObject *row) {
     for (Py_ssize_t nr = 0; nr + 1 < PyTuple_GET_SIZE(row); nr += 2) {
         PyObject *sequence = PyTuple_GET_ITEM(row, nr), *before = PyTuple_GET_ITEM(row, nr + 1);
         if (!PyTuple_CheckExact(before)) return 0;
         const Py_ssize_t length = PyTuple_GET_SIZE(before);
         if (PyDict_Check(sequence)) {
-            if (PyDict_GET_SIZE(sequence) != length) return 0;
+            if (!keys_hold(sequence, before)) return 0;
+            continue;
+        }
+        if (Py_IS_TYPE(sequence, &PyDictProxy_Type)) {
+            if (PyObject_Size(sequence) != length) return 0;
             continue;
         }
         if (!PyList_Check(sequence) || PyList_GET_SIZE(sequence) != length) return 0;
@@ -118,15 +162,17 @@ static int sequences_hold(PyObject *row) {
     return 1;
 }
 
-/* guards_hold(arguments, expected, INFERENCE_COUNTER, externals, entries, cells, sequences) */
+/* guards_hold(arguments, expected, INFERENCE_COUNTER, externals, entries, cells, sequences, grads,
+ * functions) */
 PyObject *taper_guards_hold(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 7 || taper_known.tensor == NULL)
+    if (count != 9 || taper_known.tensor == NULL)
         return PyErr_Format(PyExc_TypeError, "guards_hold(arguments, expected, inference, externals, "
-                                             "entries, cells, sequences)");
-    for (Py_ssize_t nr = 0; nr < 7; nr++)
+                                             "entries, cells, sequences, grads, functions)");
+    for (Py_ssize_t nr = 0; nr < 9; nr++)
         if (nr != 2 && !PyTuple_CheckExact(args[nr]))
             return PyErr_Format(PyExc_TypeError, "guards_hold: argument %zd is no tuple", nr);
     const int holds = arguments_hold(args[0], args[1], args[2]) && externals_hold(args[3]) &&
-                      entries_hold(args[4]) && cells_hold(args[5]) && sequences_hold(args[6]);
+                      entries_hold(args[4]) && cells_hold(args[5]) && sequences_hold(args[6]) &&
+                      grads_hold(args[7]) && functions_hold(args[8]);
     return PyBool_FromLong(holds);
 }

@@ -70,13 +70,6 @@ PyObject *taper_joined(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     if (made == NULL) return NULL;
     work.to = PyArray_BYTES((PyArrayObject *)made);
     const npy_intp items = rows * parts, bytes = rows * work.row;
-    if (bytes <= ALONE) {
-        copy(&work, 0, items);
-        return made;
-    }
-    const npy_intp grain = ALONE / (bytes / items + 1) + 1;
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(copy, &work, items, grain);
-    Py_END_ALLOW_THREADS;
+    pool_compute(copy, &work, items, ALONE / (bytes / items + 1) + 1, bytes <= ALONE);
     return made;
 }

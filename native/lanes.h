@@ -18,14 +18,6 @@ typedef int32_t Bits __attribute__((vector_size(64)));
 typedef float LooseLanes __attribute__((vector_size(64), aligned(4), may_alias));
 typedef int32_t LooseBits __attribute__((vector_size(64), aligned(4), may_alias));
 
-/* exp in two thirds of the time: results below 1.7e-38 are zero, 1e-7 is the largest error. */
-INLINE float exp_quickly(float x) {
-    int32_t shifted;
-    const float rest = exp_of_rest(x, &shifted);
-    const float p = float_of((int32_t)((uint32_t)bits_of(rest) + ((uint32_t)shifted << 23)));
-    return x > 88.0f ? INFINITY : x < -87.0f ? 0.0f : p;
-}
-
 /* From element k on: k lanes that are cut off, then lanes that are kept. */
 static const int32_t kept_lanes[2 * LANES] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,

@@ -92,13 +92,7 @@ static PyObject *filled(int ndim, const npy_intp *shape, PyArray_Descr *dtype, P
     const npy_intp elements = PyArray_SIZE((PyArrayObject *)made);
     const npy_intp width = PyArray_ITEMSIZE((PyArrayObject *)made);
     const Part part = width == 1 ? fill_uint8_t : width == 2 ? fill_uint16_t : width == 4 ? fill_uint32_t : fill_uint64_t;
-    if (elements <= GRAIN) {
-        part(&filling, 0, elements);
-        return made;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(part, &filling, elements, GRAIN);
-    Py_END_ALLOW_THREADS;
+    pool_compute(part, &filling, elements, GRAIN, elements <= GRAIN);
     return made;
 }
 
@@ -234,6 +228,16 @@ PyObject *taper_new_eye(PyObject *self, PyObject *const *args, Py_ssize_t count)
     return finished(made, args[4]);
 }
 
+typedef struct {
+    int64_t *to;
+    long long start, step;
+} Range;
+
+WIDE static void count_up(void *context, npy_intp start, npy_intp stop) {
+    const Range range = *(const Range *)context;
+    for (npy_intp index = start; index < stop; index++) range.to[index] = range.start + index * range.step;
+}
+
 /* new_range(state, start, end, step, dtype, requires_grad, *options): `arange` of small integers. */
 PyObject *taper_new_range(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     const struct Known *known = &taper_known;
@@ -259,8 +263,8 @@ PyObject *taper_new_range(PyObject *self, PyObject *const *args, Py_ssize_t coun
     PyObject *made = filled(1, &length, integers, Py_None);
     Py_DECREF(integers);
     if (made == NULL) return finished(NULL, Py_False);
-    int64_t *to = PyArray_DATA((PyArrayObject *)made);
-    for (npy_intp index = 0; index < length; index++) to[index] = start + index * step;
+    Range range = {PyArray_DATA((PyArrayObject *)made), start, step};
+    pool_compute(count_up, &range, length, GRAIN / 2, length <= GRAIN / 2);
     return finished(made, Py_False);
 }
 
@@ -302,9 +306,7 @@ PyObject *taper_new_line(PyObject *self, PyObject *const *args, Py_ssize_t count
     PyObject *made = filled(1, &length, dtype, Py_None);
     if (made == NULL) return finished(NULL, Py_False);
     line.to = PyArray_DATA((PyArrayObject *)made);
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(draw_line, &line, length, GRAIN);
-    Py_END_ALLOW_THREADS;
+    pool_compute(draw_line, &line, length, GRAIN, length <= GRAIN);
     return finished(made, args[5]);
 }
 

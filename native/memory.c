@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "native.h"
+#include "pool.h"
 
 #define SMALLEST ((size_t)1 << 16)
 #define PAGE ((size_t)4096)
@@ -166,7 +166,7 @@ static void *allocate_zeros(void *context, size_t count, size_t width) {
     if (size < SMALLEST) return plain->allocator.calloc(plain->allocator.ctx, count, width);
     int zeroed;
     void *data = large(size, &zeroed);
-    if (data != NULL && !zeroed) memset(data, 0, size);
+    if (data != NULL && !zeroed) pool_clear(data, (npy_intp)size);
     return data;
 }
 
@@ -259,10 +259,12 @@ PyObject *taper_drop_memory(PyObject *self, PyObject *const *args, Py_ssize_t co
     return PyLong_FromSize_t(dropped);
 }
 
-/* memory_counts(): bytes kept, in use, in use at most, the limit; blocks reused and fresh. */
+/* memory_counts(again): bytes kept, in use, in use at most, the limit; blocks reused and fresh.  With an
+ * argument, what is in use at most counts from now on. */
 PyObject *taper_memory_counts(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     pthread_mutex_lock(&guard);
     size_t now[] = {kept, used, peak, limit, reused, fresh};
+    if (count) peak = used;
     pthread_mutex_unlock(&guard);
     return Py_BuildValue("(nnnnnn)", (Py_ssize_t)now[0], (Py_ssize_t)now[1], (Py_ssize_t)now[2],
                          (Py_ssize_t)now[3], (Py_ssize_t)now[4], (Py_ssize_t)now[5]);

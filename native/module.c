@@ -115,6 +115,7 @@ static PyMethodDef methods[] = {
     ROW(flipped),
     ROW(filled_where),
     ROW(rolled),
+    ROW(winograd),
     {NULL, NULL, 0, NULL},
 };
 

@@ -155,5 +155,6 @@ SEVERAL(diagonal_matrix);
 SEVERAL(flipped);
 SEVERAL(filled_where);
 SEVERAL(rolled);
+SEVERAL(winograd);
 
 #endif

@@ -51,18 +51,6 @@ static PyObject *tuple_of(int count, PyObject **results, int failed) {
     return all;
 }
 
-static void run(Part part, void *task, npy_intp items, npy_intp grain, npy_intp size) {
-    if (size <= GRAIN) {
-        if (items > 0) part(task, 0, items);
-        return;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(part, task, items, grain);
-    Py_END_ALLOW_THREADS;
-}
-
-static npy_intp grain_of(npy_intp each) { return each < GRAIN ? GRAIN / each : 1; }
-
 /* --- rows --------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -132,7 +120,7 @@ PyObject *taper_layer_norm(PyObject *self, PyObject *const *args, Py_ssize_t cou
     PyObject *results[3] = {new_like(args[0], &task.to), new_array(ndim, shape, &task.mean),
                             new_array(ndim, shape, &task.inverse)};
     const int failed = !results[0] || !results[1] || !results[2];
-    if (!failed) run(normalise_rows, &task, task.rows, grain_of(task.length), PyArray_SIZE(x));
+    if (!failed) pool_compute(normalise_rows, &task, task.rows, GRAIN / task.length, PyArray_SIZE(x) <= GRAIN);
     return tuple_of(3, results, failed);
 }
 
@@ -218,7 +206,7 @@ static int run_with_sums(Rows *task) {
         task->scratch = scratch_take((size_t)(chunks * length) * 4 * sizeof(float));
         if (task->scratch == NULL) return 0;
     }
-    run(gradient_of_rows, task, task->rows, task->grain, task->rows * length);
+    pool_compute(gradient_of_rows, task, task->rows, task->grain, task->rows * length <= GRAIN);
     if (task->scratch == NULL) return 1;
     for (int which = 0; which < 2; which++) {
         if (sums[which] == NULL) continue;
@@ -263,7 +251,7 @@ PyObject *taper_layer_norm_backward(PyObject *self, PyObject *const *args, Py_ss
         !take(args[2], task.rows, &mean) || !take(args[3], task.rows, &inverse))
         Py_RETURN_NONE;
     task.x = PyArray_DATA(x), task.mean = (float *)mean, task.inverse = (float *)inverse;
-    task.grain = grain_of(task.length);
+    task.grain = task.length < GRAIN ? GRAIN / task.length : 1;
     if (task.grain * MOST_CHUNKS < task.rows) task.grain = (task.rows - 1) / MOST_CHUNKS + 1;
     npy_intp *shape = PyArray_DIMS(x) + lead;
     PyObject *results[3] = {needs[0] ? new_like(args[1], &task.to) : NULL,
@@ -454,12 +442,13 @@ static void run_segments(Segments *task, int backward) {
     const npy_intp size = task->samples * task->channels * task->length;
     if (task->groups == 0 && task->length == 1) {
         const npy_intp each = strip_of(task->channels), strips = (task->channels + each - 1) / each;
-        run(backward ? gradient_of_strips : normalise_strips, task, strips,
-            grain_of(task->samples * each), size);
+        pool_compute(backward ? gradient_of_strips : normalise_strips, task, strips,
+                     GRAIN / (task->samples * each), size <= GRAIN);
         return;
     }
     const npy_intp sets = task->groups ? task->samples * task->groups : task->channels;
-    run(backward ? gradient_of_sets : normalise_sets, task, sets, grain_of(size / sets), size);
+    pool_compute(backward ? gradient_of_sets : normalise_sets, task, sets, GRAIN / (size / sets),
+                 size <= GRAIN);
 }
 
 /* The sizes of an array (samples, channels, length) and groups from four numbers; 0 if they are none,

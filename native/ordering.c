@@ -149,13 +149,7 @@ PART(order_rows)
 PART(top_rows)
 
 static void run_rows(Part part, Work *work, npy_intp cost) {
-    if (work->rows * cost <= GRAIN) {
-        part(work, 0, work->rows);
-        return;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(part, work, work->rows, cost < GRAIN ? GRAIN / cost : 1);
-    Py_END_ALLOW_THREADS;
+    pool_compute(part, work, work->rows, GRAIN / cost, work->rows * cost <= GRAIN);
 }
 
 /* A row-major array that is not empty; of a dtype that can be ordered, or of any if `all`. */
@@ -332,11 +326,6 @@ PyObject *taper_triangle(PyObject *self, PyObject *const *args, Py_ssize_t count
     PyObject *result = PyArray_SimpleNew(ndim, PyArray_DIMS(array), PyArray_TYPE(array));
     if (result == NULL) return NULL;
     work.to = PyArray_DATA((PyArrayObject *)result);
-    if (all * work.length <= GRAIN) triangle_part(&work, 0, all);
-    else {
-        Py_BEGIN_ALLOW_THREADS;
-        pool_run(triangle_part, &work, all, work.length < 4 * GRAIN ? 4 * GRAIN / work.length : 1);
-        Py_END_ALLOW_THREADS;
-    }
+    pool_compute(triangle_part, &work, all, 4 * GRAIN / work.length, all * work.length <= GRAIN);
     return result;
 }

@@ -14,12 +14,14 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "pool.h"
 
 #define SPIN 1500
 #define MOST_THREADS 256
+#define BYTES ((npy_intp)1 << 18) /* that one thread copies at once */
 
 #if defined(__x86_64__) || defined(__i386__)
 #define PAUSE() __builtin_ia32_pause()
@@ -138,6 +140,37 @@ void pool_run(Part part, void *context, npy_intp count, npy_intp grain) {
     inside = 0;
     atomic_flag_clear(&busy);
 }
+
+void pool_compute(Part part, void *context, npy_intp count, npy_intp grain, int alone) {
+    if (alone) {
+        if (count > 0) part(context, 0, count);
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    pool_run(part, context, count, grain);
+    Py_END_ALLOW_THREADS;
+}
+
+typedef struct {
+    char *to;
+    const char *from;
+} Copy;
+
+static void copy_part(void *context, npy_intp start, npy_intp stop) {
+    const Copy *copy = context;
+    memcpy(copy->to + start, copy->from + start, (size_t)(stop - start));
+}
+
+static void clear_part(void *context, npy_intp start, npy_intp stop) {
+    memset((char *)context + start, 0, (size_t)(stop - start));
+}
+
+void pool_copy(void *to, const void *from, npy_intp bytes) {
+    Copy copy = {to, from};
+    pool_compute(copy_part, &copy, bytes, BYTES, bytes <= BYTES);
+}
+
+void pool_clear(void *to, npy_intp bytes) { pool_run(clear_part, to, bytes, BYTES); }
 
 int pool_threads(void) { return inside ? 1 : atomic_load(&wanted); }
 

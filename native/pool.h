@@ -13,6 +13,16 @@ typedef void (*Part)(void *context, npy_intp start, npy_intp stop);
  * hold the GIL or not: parts must not need it. */
 void pool_run(Part part, void *context, npy_intp count, npy_intp grain);
 
+/* The same for a caller that holds the GIL and lets others have it meanwhile; with `alone`, for work
+ * that is too little for that, `part` is called once. */
+void pool_compute(Part part, void *context, npy_intp count, npy_intp grain, int alone);
+
+/* Copy many bytes to where they do not lie: as `pool_compute`. */
+void pool_copy(void *to, const void *from, npy_intp bytes);
+
+/* Set bytes to zero: as `pool_run`. */
+void pool_clear(void *to, npy_intp bytes);
+
 /* How many threads a call of `pool_run` may use, this one included. */
 int pool_threads(void);
 

@@ -240,13 +240,7 @@ static void add_part(void *context, npy_intp start, npy_intp stop) {
 }
 
 static void run_planes(Part part, Work *work, npy_intp cost) {
-    if (work->planes * cost <= GRAIN) {
-        part(work, 0, work->planes);
-        return;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(part, work, work->planes, cost < GRAIN ? GRAIN / cost : 1);
-    Py_END_ALLOW_THREADS;
+    pool_compute(part, work, work->planes, cost ? GRAIN / cost : 1, work->planes * cost <= GRAIN);
 }
 
 /* About how many elements the windows of a plane read. */

@@ -15,6 +15,7 @@
 #include "slots.h"
 
 #define NAME "taper.program"
+#define MUCH 65536  /* bytes that are not kept between runs: the allocator keeps them for everybody */
 #define LARGE 65536 /* multiplications, or elements, from which other threads of Python may run meanwhile */
 
 static void free_step(Step *step) {
@@ -300,8 +301,9 @@ PyObject *taper_run_program(PyObject *self, PyObject *const *args, Py_ssize_t co
     }
     PyObject *results = done < 0 ? NULL : results_of(program);
     for (int nr = 0; nr < program->slots; nr++) {
-        if (program->slot_list[nr].kind == CALLED) Py_CLEAR(program->slot_list[nr].object);
-        Py_CLEAR(program->slot_list[nr].bound);
+        Slot *slot = &program->slot_list[nr];
+        if (slot->kind == CALLED || (slot->kind == FRESH && slot->bytes >= MUCH)) Py_CLEAR(slot->object);
+        Py_CLEAR(slot->bound);
     }
     program->running = 0;
     Py_DECREF(args[0]);

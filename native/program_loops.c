@@ -1,7 +1,7 @@
 /* The operations of groups: loops over blocks of elements, and reductions of them.
  *
  * Each operation rounds as NumPy's does, but for exp, log, tanh and logistic of floats, which are
- * those of curves.h.
+ * those of floats.h.
  */
 
 #include "lanes.h"
@@ -94,22 +94,6 @@
 
 ARITHMETIC(float, float, sqrtf, fabsf)
 ARITHMETIC(double, double, sqrt, fabs)
-INLINE float logistic_quickly(float x) { return 1.0f / (1.0f + exp_quickly(-x)); }
-
-/* As `tanh_float`, with the quick exp: that near 1 rounds to the same. */
-INLINE float tanh_quickly(float x) {
-    const float size = fabsf(x), z = x * x;
-    float p = 0.00226950162f;
-    p = p * z - 0.00832318698f;
-    p = p * z + 0.0217625029f;
-    p = p * z - 0.0539584616f;
-    p = p * z + 0.133333001f;
-    p = p * z - 0.333333331f;
-    const float small = x + x * z * p;
-    const float large = 1.0f - 2.0f / (exp_quickly(size + size) + 1.0f);
-    return size < 0.63f ? small : copysignf(large, x);
-}
-
 ONE_OPERAND(exp_of_floats, float, float, exp_quickly)
 ONE_OPERAND(log_of_floats, float, float, log_float)
 ONE_OPERAND(tanh_of_floats, float, float, tanh_quickly)

@@ -38,6 +38,7 @@ static npy_intp reach(int dims, const npy_intp *lengths, const npy_intp *strides
 static int fits(const Program *program, Place place, int dims, const npy_intp *lengths, const npy_intp *strides,
                 npy_intp width) {
     if (place.base < 0 || place.base >= program->slots) return unsound("a slot");
+    if (!program->slot_list[place.base].there) return unsound("memory that is not there yet, or not any more");
     npy_intp low = place.offset, high = place.offset + width;
     for (int dim = 0; dim < dims; dim++) {
         if (lengths[dim] < 0) return unsound("a length");
@@ -76,6 +77,7 @@ static int read_slot(Program *program, PyObject *from, int nr) {
         read_shape(type, lengths, strides, &slot->shape) < 0)
         return -1;
     const Shape *shape = &slot->shape;
+    slot->there = slot->kind != FRESH && slot->kind != CALLED;
     const npy_intp bytes = reach(shape->dims, shape->lengths, shape->strides, width_of(shape->type));
     if (slot->kind == ARENA) {
         PyArrayObject *arena = (PyArrayObject *)program->arena;
@@ -298,14 +300,17 @@ static int read_call(Program *program, PyObject *from, Step *step) {
             return -1;
         }
     }
+    for (int nr = 0; nr < call->output_count; nr++)
+        if (call->outputs[nr] >= 0) program->slot_list[call->outputs[nr]].there = 1;
     return 0;
 }
 
-static int read_slot_number(const Program *program, PyObject *from, int kind, Step *step) {
+static int read_slot_number(Program *program, PyObject *from, int least, Step *step) {
     if (!PyArg_ParseTuple(from, "i", &step->of.slot)) return -1;
-    if (step->of.slot < 0 || step->of.slot >= program->slots || program->slot_list[step->of.slot].kind != kind)
-        return unsound("a slot");
-    return 0;
+    if (step->of.slot < 0 || step->of.slot >= program->slots) return unsound("a slot");
+    Slot *slot = &program->slot_list[step->of.slot];
+    slot->there = least == FRESH;
+    return slot->kind == FRESH || slot->kind == least ? 0 : unsound("a slot");
 }
 
 /* (handle, leaf, otherwise) */

@@ -16,11 +16,12 @@ typedef struct {
 } Shape;
 
 /* ARENA: a place in the arena.  FIXED: an array that never changes.  INPUT, TENSOR: looked up at each
- * run.  FRESH: an array that leaves the program, a new one if the last is still in use.  CALLED: what a
- * call returned. */
+ * run.  FRESH: an array that leaves the program, or a large one; a new one if the last is still in use.
+ * CALLED: what a call returned. */
 enum { ARENA, FIXED, INPUT, TENSOR, FRESH, CALLED };
 typedef struct {
     int kind, written;
+    int there; /* while steps are read: whether there is memory, of FRESH and CALLED */
     npy_intp index, bytes; /* of INPUT: its number; how much memory there is behind the start */
     PyObject *object, *bound; /* bound: the array of INPUT or TENSOR while the program runs */
     Shape shape;

@@ -91,13 +91,7 @@ PyObject *taper_outer_product(PyObject *self, PyObject *const *args, Py_ssize_t 
     Products work = {PyArray_DATA(left), PyArray_DATA(right), PyArray_DATA((PyArrayObject *)made), shape[1]};
     const Part part = PyArray_TYPE(left) == NPY_FLOAT ? multiply_float : multiply_double;
     const npy_intp size = PyArray_SIZE((PyArrayObject *)made);
-    if (size <= GRAIN) {
-        part(&work, 0, shape[0]);
-    } else {
-        Py_BEGIN_ALLOW_THREADS;
-        pool_run(part, &work, shape[0], GRAIN / shape[1] + 1);
-        Py_END_ALLOW_THREADS;
-    }
+    pool_compute(part, &work, shape[0], GRAIN / (shape[1] + 1) + 1, size <= GRAIN);
     return fresh(args[0], made);
 }
 
@@ -154,19 +148,37 @@ PyObject *taper_flipped(PyObject *self, PyObject *const *args, Py_ssize_t count)
     return made;
 }
 
+typedef struct {
+    const char *from;
+    char *to;
+    npy_intp row, first; /* bytes of a row, and of its end that comes first */
+} Rolling;
+
+/* Bytes of the target, row by row. */
+static void roll(void *context, npy_intp start, npy_intp stop) {
+    const Rolling *work = context;
+    while (start < stop) {
+        const npy_intp at = start % work->row, is_end = at < work->first;
+        const npy_intp most = (is_end ? work->first : work->row) - at;
+        const npy_intp count = most < stop - start ? most : stop - start;
+        const char *from = work->from + start - work->first + (is_end ? work->row : 0);
+        memcpy(work->to + start, from, count);
+        start += count;
+    }
+}
+
 /* rolled(array, shift, dim): a row-major array moved along a dimension, or as one row if that is None. */
 PyObject *taper_rolled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     PyArrayObject *array = count != 3 ? NULL : in_rows(args[0]);
     if (array == NULL || !PyLong_CheckExact(args[1])) Py_RETURN_NONE;
     int overflow;
     long long shift = PyLong_AsLongLongAndOverflow(args[1], &overflow);
-    npy_intp length = PyArray_SIZE(array), rows = 1, width = PyArray_ITEMSIZE(array);
+    npy_intp length = PyArray_SIZE(array), width = PyArray_ITEMSIZE(array);
     const int ndim = PyArray_NDIM(array);
     if (args[2] != Py_None) {
         const npy_intp dim = taper_place_in(args[2], ndim);
         if (dim < 0) Py_RETURN_NONE;
         length = PyArray_DIM(array, (int)dim);
-        for (int each = 0; each < dim; each++) rows *= PyArray_DIM(array, each);
         for (int each = (int)dim + 1; each < ndim; each++) width *= PyArray_DIM(array, each);
     }
     if (overflow) Py_RETURN_NONE;
@@ -174,15 +186,10 @@ PyObject *taper_rolled(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     if (shift < 0) shift += length;
     PyObject *made = room_like(array, ndim, PyArray_DIMS(array));
     if (made == NULL) return NULL;
-    const npy_intp row = length * width, first = (npy_intp)shift * width;
-    const char *from = PyArray_BYTES(array);
-    char *to = PyArray_BYTES((PyArrayObject *)made);
-    Py_BEGIN_ALLOW_THREADS;
-    for (npy_intp each = 0; each < rows; each++) {
-        memcpy(to + each * row + first, from + each * row, row - first);
-        memcpy(to + each * row, from + (each + 1) * row - first, first);
-    }
-    Py_END_ALLOW_THREADS;
+    Rolling work = {PyArray_BYTES(array), PyArray_BYTES((PyArrayObject *)made), length * width,
+                    (npy_intp)shift * width};
+    const npy_intp bytes = PyArray_NBYTES(array);
+    pool_compute(roll, &work, bytes, 4 * GRAIN, bytes <= 4 * GRAIN);
     return made;
 }
 
@@ -218,12 +225,6 @@ PyObject *taper_filled_where(PyObject *self, PyObject *const *args, Py_ssize_t c
     Masked work = {PyArray_DATA(array), PyArray_DATA(mask), PyArray_DATA((PyArrayObject *)made), number};
     const Part part = PyArray_TYPE(array) == NPY_FLOAT ? mask_float : mask_double;
     const npy_intp size = PyArray_SIZE(array);
-    if (size <= GRAIN) {
-        part(&work, 0, size);
-        return made;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(part, &work, size, GRAIN);
-    Py_END_ALLOW_THREADS;
+    pool_compute(part, &work, size, GRAIN, size <= GRAIN);
     return made;
 }

@@ -191,13 +191,7 @@ static void run(Task *task) {
     const Part part = task->inner == 1 ? part_of_rows : part_of_strips;
     const npy_intp items = task->outer * task->strips;
     const npy_intp size = task->outer * task->length * task->inner, each = size / items;
-    if (size <= GRAIN) {
-        part(task, 0, items);
-        return;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(part, task, items, GRAIN / each);
-    Py_END_ALLOW_THREADS;
+    pool_compute(part, task, items, GRAIN / each, size <= GRAIN);
 }
 
 /* softmax(logarithm, axis, x, grad), the last for the gradient, with the result as x: a new array, or

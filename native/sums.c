@@ -1,17 +1,21 @@
-/* Sums, means, extremes and variances of row-major floats, of all elements or along neighbouring
- * dimensions; the twins stand in `arrays/reduction.py` and `ops/reduction/`.
+/* Sums, means, extremes, variances and logarithms of summed exponentials of row-major floats, of all
+ * elements or along neighbouring dimensions; the twins stand in `arrays/reduction.py` and
+ * `ops/reduction/`.
  *
  * An array is seen as (outer, length, inner).  Rows (inner is 1) are cut into pieces if they are long,
  * and what the pieces give is put together in their order; else strips of columns are taken.
  */
 
+#include <float.h>
+
 #include "lanes.h"
 #include "pool.h"
 
 #define GRAIN 16384 /* elements of a chunk, and of a piece of a long row */
+#define SHORT 256   /* below it exponentials of several rows are one loop */
 #define NARROW 32   /* columns below which several rows are added side by side */
 
-enum { SUM, MEAN, MAX, MIN, KINDS };
+enum { SUM, MEAN, MAX, MIN, LOG_TOTAL, KINDS };
 
 typedef struct {
     const float *x;
@@ -80,7 +84,47 @@ INLINE float extreme_of(const float *row, npy_intp length, int32_t flip) {
 
 #define SIGN ((int32_t)(-2147483647 - 1))
 
+/* What is taken from numbers before their exponentials are added, so that none is infinite. */
+INLINE float shift_of(float largest) { return fabsf(largest) <= FLT_MAX ? largest : 0; }
+
+/* The logarithm of the sum of the exponentials of a row. */
+INLINE double log_total_of(const float *row, npy_intp length) {
+    const float shift = shift_of(largest_of(row, length));
+    double total = 0;
+    for (npy_intp start = 0; start < length; start += BLOCK) {
+        const npy_intp count = length - start < BLOCK ? length - start : BLOCK;
+        float powers[BLOCK];
+        for (npy_intp i = 0; i < count; i++) powers[i] = exp_quickly(row[start + i] - shift);
+        total += sum_of(powers, count);
+    }
+    return shift + log(total);
+}
+
+/* Likewise of short rows, several at once: their exponentials are one loop. */
+INLINE void log_totals_of(const float *x, float *to, npy_intp rows, npy_intp length) {
+    float powers[BLOCK];
+    for (npy_intp row = 0; row < rows; row++) {
+        const float *from = x + row * length;
+        const float shift = to[row] = shift_of(largest_of(from, length));
+        for (npy_intp i = 0; i < length; i++) powers[row * length + i] = from[i] - shift;
+    }
+    for (npy_intp i = 0; i < rows * length; i++) powers[i] = exp_quickly(powers[i]);
+    for (npy_intp row = 0; row < rows; row++)
+        to[row] += log_float((float)sum_of_short(powers + row * length, length));
+}
+
+FAST static void log_totals_of_rows(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    const npy_intp length = task->length, several = length < SHORT ? BLOCK / length : 1;
+    for (npy_intp row = start; row < stop; row += several) {
+        const float *x = task->x + row * length;
+        if (several > 1) log_totals_of(x, task->to + row, stop - row < several ? stop - row : several, length);
+        else task->to[row] = (float)log_total_of(x, length);
+    }
+}
+
 FAST static double value_of(const float *row, npy_intp length, int kind) {
+    if (kind == LOG_TOTAL) return log_total_of(row, length);
     return kind < MAX ? sum_of(row, length) : extreme_of(row, length, kind == MIN ? SIGN : 0);
 }
 
@@ -112,6 +156,11 @@ static void reduce_pieces(void *context, npy_intp start, npy_intp stop) {
 
 static double put_together(const double *pieces, npy_intp count, int kind) {
     double found = pieces[0];
+    if (kind == LOG_TOTAL) {
+        const double largest = put_together(pieces, count, MAX), shift = isfinite(largest) ? largest : 0;
+        for (npy_intp nr = found = 0; nr < count; nr++) found += exp(pieces[nr] - shift);
+        return shift + log(found);
+    }
     for (npy_intp nr = 1; nr < count; nr++) {
         const double next = pieces[nr];
         if (kind < MAX) found += next;
@@ -173,6 +222,31 @@ FAST static void reduce_strips(void *context, npy_intp start, npy_intp stop) {
         else add_columns(x, NULL, 0, rows, step, width, totals);
         const double part = task->kind == MEAN ? 1.0 / (double)rows : 1.0;
         for (npy_intp i = 0; i < width; i++) to[i] = (float)(totals[i] * part);
+    }
+}
+
+FAST static void log_totals_of_strips(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    const npy_intp rows = task->length, step = task->inner, most = strip_of(step);
+    const npy_intp strips = (step + most - 1) / most;
+    for (npy_intp nr = start; nr < stop; nr++) {
+        const npy_intp column = nr % strips * most, outer = nr / strips;
+        const npy_intp width = step - column < most ? step - column : most;
+        const float *x = task->x + outer * rows * step + column;
+        float *to = task->to + outer * step + column, partial[STRIP] = {0};
+        double totals[STRIP] = {0};
+        for (npy_intp i = 0; i < width; i++) to[i] = -INFINITY;
+        for (npy_intp row = 0; row < rows; row++)
+            for (npy_intp i = 0; i < width; i++) {
+                const float value = x[row * step + i];
+                to[i] = value > to[i] ? value : to[i];
+            }
+        for (npy_intp i = 0; i < width; i++) to[i] = shift_of(to[i]);
+        for (npy_intp row = 0; row < rows; row++) {
+            for (npy_intp i = 0; i < width; i++) partial[i] += exp_quickly(x[row * step + i] - to[i]);
+            if ((row + 1) % TURN == 0 || row + 1 == rows) turn_over(partial, totals, width);
+        }
+        for (npy_intp i = 0; i < width; i++) to[i] += log_float((float)totals[i]);
     }
 }
 
@@ -238,17 +312,11 @@ static void run(Task *task, Part rows, Part strips) {
     const int along = task->inner == 1;
     const npy_intp items = along ? task->outer : task->outer * ((task->inner + most - 1) / most);
     const npy_intp size = task->outer * task->length * task->inner, each = size / items;
-    if (size <= GRAIN) {
-        (along ? rows : strips)(task, 0, items);
-        return;
-    }
-    Py_BEGIN_ALLOW_THREADS;
-    pool_run(along ? rows : strips, task, items, GRAIN / each);
-    Py_END_ALLOW_THREADS;
+    pool_compute(along ? rows : strips, task, items, GRAIN / each, size <= GRAIN);
 }
 
 /* reduce(kind, array, axes, keepdims): a new array, or None; kinds are 0 sum, 1 mean, 2 max, 3 min,
- * the last two along the last dimensions. */
+ * both along the last dimensions, 4 the logarithm of the sum of exponentials. */
 PyObject *taper_reduce(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "reduce(kind, array, axes, keepdims)");
     const long kind = whole_of(args[0]);
@@ -259,12 +327,13 @@ PyObject *taper_reduce(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     npy_intp shape[NPY_MAXDIMS];
     const int ndim = take_sizes(args[1], args[2], keep, &task, shape);
     /* NumPy finds the extremes of columns fast */
-    if (ndim < 0 || (kind >= MAX && task.inner > 1)) Py_RETURN_NONE;
+    if (ndim < 0 || ((kind == MAX || kind == MIN) && task.inner > 1)) Py_RETURN_NONE;
     PyObject *result = PyArray_SimpleNew(ndim, shape, NPY_FLOAT);
     if (result == NULL) return NULL;
     task.to = PyArray_DATA((PyArrayObject *)result);
     if (task.outer * task.inner > 1 || task.length <= GRAIN) {
-        run(&task, reduce_rows, reduce_strips);
+        if (kind == LOG_TOTAL) run(&task, log_totals_of_rows, log_totals_of_strips);
+        else run(&task, reduce_rows, reduce_strips);
     } else if (!reduce_long_row(&task)) {
         Py_DECREF(result);
         return PyErr_NoMemory();

@@ -1,7 +1,7 @@
-/* Copies into row-major memory from arrays whose rows lie across it, or backwards.
+/* Copies into row-major memory, also from arrays whose rows lie across it, or backwards.
  *
  * NumPy reads such a source element by element, each from another line of the cache; here tiles are
- * read along the source and written along the target.  The twin is `np.copyto`.
+ * read along the source and written along the target.  The twin is `np.copyto`, on one thread.
  */
 
 #include <stdint.h>
@@ -12,6 +12,7 @@
 
 #define TILE 16
 #define STRIP 64     /* lines of the target that an item for the pool covers */
+#define PIECE 16384  /* elements that it covers of a row that is read backwards */
 #define ALONE 65536  /* elements that one thread copies at once */
 #define MOST_DIMS 8
 
@@ -65,11 +66,12 @@ static void find_lines(const Work *work, npy_intp number, npy_intp *from, npy_in
         find_lines(work, item / work->strips, &source, &target);                                 \
         const T *from = (const T *)work->from + source;                                          \
         T *to = (T *)work->to + target;                                                          \
+        const npy_intp start = item % work->strips * (work->along < 0 ? PIECE : STRIP);                \
+        const npy_intp rest = (work->along < 0 ? length : work->shape[work->along]) - start;     \
         if (work->along < 0) {                                                                   \
-            backwards_##T(from, to, length);                                                     \
+            backwards_##T(from - start, to + start, rest < PIECE ? rest : PIECE);                \
             return;                                                                              \
         }                                                                                        \
-        const npy_intp start = item % work->strips * STRIP, rest = work->shape[work->along] - start; \
         const npy_intp to_step = work->to_steps[work->along];                                    \
         turn_##T(from + start, work->steps[work->ndim - 1], to + start * to_step, to_step,       \
                  rest < STRIP ? rest : STRIP, length);                                           \
@@ -114,7 +116,8 @@ static int read_work(Work *work, PyArrayObject *target, PyArrayObject *source) {
     if (work->steps[ndim - 1] == -1) work->along = -1;
     if (work->along == -2 || work->shape[ndim - 1] < TILE) return 0;
     if (work->along >= 0 && work->shape[work->along] < TILE) return 0;
-    work->strips = work->along < 0 ? 1 : (work->shape[work->along] + STRIP - 1) / STRIP;
+    work->strips = work->along < 0 ? (work->shape[ndim - 1] + PIECE - 1) / PIECE
+                                   : (work->shape[work->along] + STRIP - 1) / STRIP;
     work->outer = 1;
     for (int dim = 0; dim < ndim - 1; dim++)
         if (dim != work->along) work->outer *= work->shape[dim];
@@ -131,17 +134,16 @@ PyObject *taper_copy_across(PyObject *self, PyObject *const *args, Py_ssize_t co
         !PyArray_ISBEHAVED_RO(source) || PyDataType_REFCHK(PyArray_DESCR(source)) ||
         !PyArray_SAMESHAPE(target, source) || PyArray_SIZE(source) == 0)
         Py_RETURN_NONE;
+    if (overlap(source, target)) Py_RETURN_NONE;
+    if (PyArray_IS_C_CONTIGUOUS(source)) {
+        pool_copy(PyArray_DATA(target), PyArray_DATA(source), PyArray_NBYTES(source));
+        Py_RETURN_TRUE;
+    }
     Work work;
-    if (!read_work(&work, target, source) || overlap(source, target)) Py_RETURN_NONE;
+    if (!read_work(&work, target, source)) Py_RETURN_NONE;
     work.from = PyArray_BYTES(source);
     work.to = PyArray_BYTES(target);
     const npy_intp items = work.strips * work.outer, size = PyArray_SIZE(source);
-    if (size <= ALONE) part(&work, 0, items);
-    else {
-        const npy_intp each = size / items;
-        Py_BEGIN_ALLOW_THREADS;
-        pool_run(part, &work, items, each < ALONE / 4 ? ALONE / 4 / each : 1);
-        Py_END_ALLOW_THREADS;
-    }
+    pool_compute(part, &work, items, ALONE / 4 / (size / items), size <= ALONE);
     Py_RETURN_TRUE;
 }

@@ -10,11 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
-
 #include "pool.h"
 #include "products.h"
 
-#define MOST_LOOPS 256
+#define MOST_LOOPS 512 /* NumPy 2.4 has 475 of simple types */
 #define MOST_ARGS 4
 
 typedef struct {
@@ -83,26 +82,36 @@ static void run(int nr, char **args, const npy_intp *dims, const npy_intp *steps
     DO(high##0) DO(high##1) DO(high##2) DO(high##3) DO(high##4) DO(high##5) DO(high##6)        \
     DO(high##7) DO(high##8) DO(high##9) DO(high##a) DO(high##b) DO(high##c) DO(high##d)        \
     DO(high##e) DO(high##f)
-#define ALL(DO)                                                                                \
-    SIXTEEN(DO, 0) SIXTEEN(DO, 1) SIXTEEN(DO, 2) SIXTEEN(DO, 3) SIXTEEN(DO, 4) SIXTEEN(DO, 5)  \
-    SIXTEEN(DO, 6) SIXTEEN(DO, 7) SIXTEEN(DO, 8) SIXTEEN(DO, 9) SIXTEEN(DO, a) SIXTEEN(DO, b)  \
-    SIXTEEN(DO, c) SIXTEEN(DO, d) SIXTEEN(DO, e) SIXTEEN(DO, f)
+#define HALF(DO, high)                                                                         \
+    SIXTEEN(DO, high##0) SIXTEEN(DO, high##1) SIXTEEN(DO, high##2) SIXTEEN(DO, high##3)        \
+    SIXTEEN(DO, high##4) SIXTEEN(DO, high##5) SIXTEEN(DO, high##6) SIXTEEN(DO, high##7)        \
+    SIXTEEN(DO, high##8) SIXTEEN(DO, high##9) SIXTEEN(DO, high##a) SIXTEEN(DO, high##b)        \
+    SIXTEEN(DO, high##c) SIXTEEN(DO, high##d) SIXTEEN(DO, high##e) SIXTEEN(DO, high##f)
 
-ALL(FRONT)
-static PyUFuncGenericFunction fronts[MOST_LOOPS] = {ALL(NAME)};
+HALF(FRONT, 0)
+HALF(FRONT, 1)
+static PyUFuncGenericFunction fronts[MOST_LOOPS] = {HALF(NAME, 0) HALF(NAME, 1)};
 
-/* Put a front before one loop of a ufunc, if it is not there already. */
+/* Put a front before one loop of a ufunc, if it is not there already; whether it is there now. */
 static int replace(PyUFuncObject *ufunc, int nr, npy_intp grain) {
-    if (known == MOST_LOOPS || ufunc->nargs > MOST_ARGS) return 0;
+    if (ufunc->nargs > MOST_ARGS) return 0;
+    for (int each = 0; each < known; each++)
+        if (ufunc->functions[nr] == fronts[each]) return 1;
+    if (known == MOST_LOOPS) return 0;
     int types[MOST_ARGS];
     for (int arg = 0; arg < ufunc->nargs; arg++) types[arg] = ufunc->types[nr * ufunc->nargs + arg];
-    for (int each = 0; each < known; each++)
-        if (ufunc->functions[nr] == fronts[each]) return 0;
     PyUFuncGenericFunction before = NULL;
     loops[known] = (Loop){ufunc->functions[nr], ufunc->nargs, grain};
     if (PyUFunc_ReplaceLoopBySignature(ufunc, fronts[known], types, &before) < 0) return 0;
     loops[known++].loop = before;
     return 1;
+}
+
+/* Whether a loop of a ufunc has the types of an earlier one, which NumPy finds first. */
+static int is_hidden(const char *types, int args, int nr) {
+    for (int earlier = 0; earlier < nr; earlier++)
+        if (memcmp(types + earlier * args, types + nr * args, args) == 0) return 1;
+    return 0;
 }
 
 /* Whether all types of a loop need no GIL and are worth it: bool, integers, float and double. */
@@ -123,7 +132,8 @@ PyObject *taper_thread_loops(PyObject *self, PyObject *const *args, Py_ssize_t c
     int replaced = 0;
     if (ufunc->core_enabled) return PyLong_FromLong(thread_products(ufunc));
     for (int nr = 0; nr < ufunc->ntypes && ufunc->nout == 1; nr++)
-        if (is_simple(ufunc->types + nr * ufunc->nargs, ufunc->nargs))
+        if (is_simple(ufunc->types + nr * ufunc->nargs, ufunc->nargs) &&
+            !is_hidden(ufunc->types, ufunc->nargs, nr))
             replaced += replace(ufunc, nr, grain);
     return PyLong_FromLong(replaced);
 }

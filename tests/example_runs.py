@@ -21,6 +21,7 @@ ARGUMENTS = {
     "--generate 20",
     # An activation whose sign flips by rounding moves the curve by lr: hence the small one.
     "dcgan.py": "--width 8 --batch-size 8 --train-size 400 --lr 2e-5",
+    "ddp.py": "--points 512 --width 32 --batch-size 32",
     "gaussian_process.py": "",
     "lstm_language_model.py": "--words 8000 --width 32 --lr 2",
     "mnist_cnn.py": "--width 4 --batch-size 16 --train-size 800 --test-size 50 --lr 0.3",

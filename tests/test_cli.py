@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from taper import version
-from taper.commands import bench, cli, terminal
+from taper.commands import bench, cli
 
 
 @pytest.fixture
@@ -146,25 +146,6 @@ def taper(folder, *line, **options):
 
 def test_the_package_can_be_run(tmp_path):
     assert taper(tmp_path, "--version").stdout == f"taper {version.taper}\n"
-
-
-# --- progress ------------------------------------------------------------------------------------
-
-
-def test_no_bar_where_there_is_no_terminal(capsys):
-    assert list(terminal.track([1, 2], "label")) == [1, 2]
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.parametrize("has_rich", [True, False])
-def test_a_bar_on_a_terminal(monkeypatch, capsys, has_rich):
-    if has_rich:
-        pytest.importorskip("rich", reason="rich is an extra")
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    if not has_rich:
-        monkeypatch.setattr(terminal.importlib.util, "find_spec", lambda name: None)
-    assert list(terminal.track([1, 2], "label")) == [1, 2]
-    assert "label" in capsys.readouterr().out
 
 
 # --- bench ---------------------------------------------------------------------------------------

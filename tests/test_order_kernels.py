@@ -232,13 +232,15 @@ def test_which_copies_are_left_to_the_twin() -> None:
     np.testing.assert_array_equal(target, square.T)
     assert native.copy_across(target, square[::-1, ::-1])
     np.testing.assert_array_equal(target, square[::-1, ::-1])
+    assert native.copy_across(target, square)
+    np.testing.assert_array_equal(target, square)
     for given in (
         (square, square.T),  # the same memory
-        (target, square),
+        (square[:16], square[8:24]),
         (target.T, square),
         (target, square.T.astype(np.int32)),
         (target[:16], square.T),
-        (target, square.T[:, :16].repeat(2, 1)),
+        (target, np.arange(64 * 32, dtype=np.float32).reshape(32, 64)[:, ::2]),
         ([1], square.T),
     ):
         assert native.copy_across(*given) is None

@@ -1,4 +1,4 @@
-"""Sums, means, extremes and variances in C, and products with a bias: exact, steady, strict."""
+"""Sums, means, extremes, variances, log-sums in C, and products with a bias: exact and strict."""
 
 from __future__ import annotations
 
@@ -49,6 +49,10 @@ def test_every_range_of_dimensions(shape: tuple[int, ...]) -> None:
                 found = native.reduce(kind, x, axes, keepdims)
                 if axes is None or axes[-1] == x.ndim - 1:
                     np.testing.assert_array_equal(found, ufunc.reduce(x, axes, keepdims=keepdims))
+            total = native.reduce(reduction.LOG_TOTAL, x, axes, keepdims)
+            wanted = np.logaddexp.reduce(wide, axes, keepdims=keepdims)
+            assert total.shape == wanted.shape and total.dtype == np.float32
+            np.testing.assert_allclose(total, wanted, rtol=3e-7, atol=3e-7)
 
 
 @pytest.mark.parametrize("length", [1, 3, 16, 40, 100, 50_000])
@@ -62,9 +66,27 @@ def test_nan_and_infinities(length: int) -> None:
         assert native.reduce(reduction.SMALLEST, -x, None, False) == -np.inf
         np.testing.assert_array_equal(native.reduce(reduction.SMALLEST, x, (1,), False), x.min(1))
         x[1, place] = np.nan
-        for kind in range(4):
+        for kind in range(5):
             assert np.isnan(native.reduce(kind, x, None, False))
             assert np.isnan(native.reduce(kind, x, (1,), False)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 300), (3, 40_000)])
+def test_log_sums_beyond_the_range_of_exp(shape: tuple[int, int]) -> None:
+    def log_sum(array: np.ndarray, axes: Any) -> np.ndarray:
+        return native.reduce(reduction.LOG_TOTAL, array, axes, False)
+
+    x, infinity = values(shape), np.float32(np.inf)
+    for moved in (x + 1000, x - 1000, x * 1e30):
+        wanted = np.logaddexp.reduce(moved.astype(np.float64), 1)
+        np.testing.assert_allclose(log_sum(moved, (1,)), wanted, rtol=3e-7)
+        np.testing.assert_allclose(log_sum(moved.T.copy(), (0,)), wanted, rtol=3e-7)
+        np.testing.assert_allclose(log_sum(moved[0], None), wanted[0], rtol=3e-7)
+    x[0], x[1, 2], x[2, 0], x[2, 1] = -infinity, infinity, -infinity, -infinity
+    rest = np.logaddexp.reduce(x[2].astype(np.float64))
+    for found in (log_sum(x, (1,)), log_sum(x.T.copy(), (0,))):
+        np.testing.assert_allclose(found, [-np.inf, np.inf, rest], rtol=3e-7)
+    assert log_sum(x[0], None) == -infinity and log_sum(x[1], None) == infinity
 
 
 def test_a_sum_of_many_small_numbers_is_exact() -> None:
@@ -88,6 +110,8 @@ def test_operators_agree_with_their_twins() -> None:
         "amax": lambda v: v.amax((1, 2)),
         "min": lambda v: v.min(2).values,
         "max": lambda v: v.max(),
+        "logsumexp": lambda v: v.logsumexp(1),
+        "logsumexp of all": lambda v: v.logsumexp((0, 1, 2)),
     }
     turned = x.transpose(0, 2).contiguous().transpose(0, 2)  # left to the twins
     for name, call in calls.items():
@@ -99,6 +123,7 @@ def test_threads_do_not_change_a_bit() -> None:
     for count in (1, 2):
         taper.set_num_threads(count)
         found = [native.reduce(0, x, axes, False) for axes in ranges_of(3)]
+        found += [native.reduce(4, x, axes, False) for axes in ranges_of(3)]
         found += [each for axes in ranges_of(3) for each in native.variance(x, axes, False, 2)]
         results.append([each.tobytes() for each in found])
     taper.set_num_threads(before)
@@ -151,7 +176,7 @@ def test_operands_that_do_not_fit_are_left_to_the_twin() -> None:
 
 def test_what_is_no_call_is_refused() -> None:
     x = values((3, 4))
-    for wrong in ((), (0, x), ("x", x, None, False), (4, x, None, False), (-1, x, None, False)):
+    for wrong in ((), (0, x), ("x", x, None, False), (5, x, None, False), (-1, x, None, False)):
         with pytest.raises((TypeError, ValueError)):
             native.reduce(*wrong)
     for wrong in ((x,), (x, None, False, "x"), (x, None, False, 1, 1)):

@@ -57,6 +57,14 @@ def test_a_loop_gives_the_same_bits_on_two_threads(name: str, dtype: type) -> No
     np.testing.assert_allclose(two[100_000:100_010], piece, rtol=1e-6)
 
 
+@needs_native
+@pytest.mark.parametrize("name", LOOPS)
+def test_every_loop_of_simple_types_runs_on_threads(name: str) -> None:
+    ufunc = getattr(np, name)
+    types = {each for each in ufunc.types if set(each) <= set("?bBhHiIlLqQfd->")}
+    assert native.thread_loops(ufunc, 65536) == len(types) > 0
+
+
 def test_strides_scalars_and_results_in_place(two_threads: None) -> None:
     base = np.arange(3 * MANY, dtype=np.float64)
     wanted = [3.0 * k * 2 + 1 for k in (0, 1, MANY - 1)]
@@ -114,6 +122,29 @@ def test_stacks_of_products(two_threads: None) -> None:
     assert (out[:, :, 5:55] == wanted).all()
     assert not out[:, :, :5].any()
     assert not out[:, :, 55:].any()
+
+
+@pytest.mark.parametrize("shape", [(MANY,), (3, MANY // 3), (MANY // 3, 3), (70, 100, 43)])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int16, np.float32, np.complex128])
+def test_large_copies(shape: tuple[int, ...], dtype: Any, two_threads: None) -> None:
+    array = np.random.default_rng(0).integers(0, 200, shape).astype(dtype)
+    x = taper.from_numpy(array)
+    np.testing.assert_array_equal(x.clone().numpy(), array)
+    np.testing.assert_array_equal(taper.zeros_like(x).copy_(x).numpy(), array)
+    np.testing.assert_array_equal(x.roll(-70_001).numpy(), np.roll(array, -70_001))
+    for dim in range(len(shape)):
+        np.testing.assert_array_equal(x.flip(dim).numpy(), np.flip(array, dim))
+        for shift in (1, -2, shape[dim] // 2):
+            np.testing.assert_array_equal(x.roll(shift, dim).numpy(), np.roll(array, shift, dim))
+
+
+def test_large_fills(two_threads: None) -> None:
+    for _ in range(3):  # the memory of what was not zero is used again
+        assert not np.zeros(MANY).any() and not taper.zeros(MANY, dtype=taper.int16).any()
+        np.testing.assert_array_equal(taper.diag(taper.ones(555)).numpy(), np.eye(555))
+        counted = taper.arange(7, 7 - 3 * MANY, -3).numpy()
+        np.testing.assert_array_equal(counted, np.arange(7, 7 - 3 * MANY, -3))
+        (np.zeros(MANY) + 1).sum()
 
 
 def test_several_python_threads_compute_at_once(two_threads: None) -> None:

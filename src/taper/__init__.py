@@ -21,6 +21,7 @@ from taper.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
+from taper.autograd.node import Node as _Node
 from taper.device import (
     channels_last,
     channels_last_3d,
@@ -95,11 +96,14 @@ _ON_DEMAND = frozenset(
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
+_FROM_ON_DEMAND |= {"Future": "futures", "ScriptFunction": "jit", "ScriptModule": "jit"}
 _FROM_ON_DEMAND |= {"explain": "viz.explaining", "vmap": "func"}
 _FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "program.capturing")
 _TOP_LEVEL = """
 DisableTorchFunction DisableTorchFunctionSubclass _assert get_device_module has_lapack has_mkl
 has_openmp has_spectral set_anomaly_enabled
+Event ScriptObject Stream TensorType _check _check_index _check_is_size _check_not_implemented
+_check_tensor_all _check_tensor_all_with _check_type _check_value _check_with
 """
 _FROM_ON_DEMAND |= dict.fromkeys(_TOP_LEVEL.split(), "top_level")
 # Old questions about the build, which warn when they are asked and are in no list.
@@ -133,11 +137,17 @@ def __getattr__(name: str) -> _Any:
         _on_demand.load(name)
         _publish()
         return globals()[name]
+    if name == "__all__":  # `from taper import *`
+        return [each for each in __dir__() if each[0] != "_" and each not in _NOT_STARRED]
     if name in _DEPRECATED:
         # late: see above
         return getattr(importlib.import_module("taper.top_level"), name)
     reason = None if name[:2] == "__" else _why_not(name)
     raise AttributeError(f"module 'taper' has no attribute {name!r}{reason or ''}")
+
+
+# Modules are imported by their names; `torch.torch` is what some libraries say.
+_NOT_STARRED = {"annotations", "importlib", "torch", *_ON_DEMAND}
 
 
 def _why_not(name: str) -> str | None:
@@ -177,5 +187,18 @@ globals().update(_DTYPES, **_TENSOR_TYPES, **_STORAGE_TYPES)
 Storage = _STORAGE_TYPES["FloatStorage"]
 _publish()
 
+
+def _in_notebooks(function: str) -> _Any:
+    def _repr_html_(self: _Any) -> _Any:
+        # late: only notebooks ask
+        return getattr(importlib.import_module("taper.viz.notebook_values"), function)(self)
+
+    return _repr_html_
+
+
+# Here, since the classes may not know the room of pictures.
+Tensor._repr_html_ = _in_notebooks("tensor_html")  # type: ignore[attr-defined]
+_Node._repr_html_ = _in_notebooks("node_html")  # type: ignore[attr-defined]
+
 _tracebacks.install()
-autograd.torch = importlib.import_module(__name__)  # PyTorch has it (§Z6)
+torch = autograd.torch = importlib.import_module(__name__)  # PyTorch has both (§Z6)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 HUBCONF = "hubconf.py"
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # the hash in the name of a file of weights
 
 _folder: str | None = None
 

@@ -173,11 +173,13 @@ def _element_text(values: np.ndarray) -> tuple[_ElementText, int]:
 def _edges(values: np.ndarray) -> np.ndarray:
     """Return the elements that a summary shows."""
     count = options.edgeitems
-    for dim, size in enumerate(values.shape):
-        if size > 2 * count:
-            kept = [*range(count), *range(size - count, size)]
-            values = values.take(kept, axis=dim)
-    return values
+    kept = [
+        [*range(count), *range(size - count, size)] if size > 2 * count else range(size)
+        for size in values.shape
+    ]
+    # Not `take`, which copies all of an array that is not contiguous.
+    edges: np.ndarray = values[np.ix_(*kept)] if kept else values
+    return edges
 
 
 def _row(values: np.ndarray, text: _ElementText, width: int, indent: int, summarize: bool) -> str:

@@ -5,6 +5,10 @@ It has PyTorch's names only; `taper.files` does the work.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from taper.device import device as Device
 from taper.files.checkpoint import (
     DEFAULT_PROTOCOL,
     get_unsafe_globals_in_checkpoint,
@@ -31,6 +35,8 @@ from taper.files.safe_globals import (
     safe_globals,
 )
 
+MAP_LOCATION: TypeAlias = Callable[[Any, str], Any] | Device | str | dict[str, str] | None
+
 __all__ = [
     "save",
     "load",
@@ -44,6 +50,7 @@ __all__ = [
     "register_package",
     "DEFAULT_PROTOCOL",
     "MAGIC_NUMBER",
+    "MAP_LOCATION",
     "MAP_PRIVATE",
     "MAP_SHARED",
     "PROTOCOL_VERSION",

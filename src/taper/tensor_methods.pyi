@@ -146,6 +146,7 @@ class TensorMethods:
         """The hooks that run after a gradient was added to this leaf's, None if there are none."""
     @_post_accumulate_grad_hooks.setter
     def _post_accumulate_grad_hooks(self, value: Any) -> None: ...
+    def _repr_html_(self) -> Self: ...
     def _use_count(self) -> _int:
         """Count who holds this tensor: nodes, views, and all of Python as one.
 

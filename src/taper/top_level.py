@@ -6,12 +6,16 @@ classes from handling functions themselves.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import Any
 
+from taper import dtypes
+from taper.absent.answers import refused_class
 from taper.autograd import anomaly_mode, overrides
 from taper.backends import cuda, cudnn, mkl, mkldnn, mps, openmp
 from taper.device import device as Device
+from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
 # NumPy brings these, though not always from the libraries that PyTorch means.
@@ -21,6 +25,16 @@ has_openmp = openmp.is_available()
 has_spectral = True
 
 set_anomaly_enabled = anomaly_mode.switch
+
+# Parts of other devices and of programs without Python, which programs only ask for.
+_NOT_THERE = {
+    "Stream": "the CPU has no streams",
+    "Event": "the CPU has no streams",
+    "ScriptObject": "programs are Python",
+    "TensorType": "programs are Python",
+}
+for _name, _why in _NOT_THERE.items():
+    globals()[_name] = refused_class(_name, "torch", f"torch.{_name}: {_why}")
 
 # Old questions: whom to ask today, and how to write that.
 _DEPRECATED = {
@@ -49,6 +63,57 @@ def _assert(condition: Any, message: str) -> None:
     """
     if not condition:
         raise AssertionError(message)
+
+
+# --- conditions ------------------------------------------------------------------------------
+
+
+def _check_with(error_type: Any, cond: Any, message: Any = None) -> None:
+    """Raise an error of a type if a condition is False; the message is a function.
+
+    >>> import taper
+    >>> taper._check_with(ValueError, 2 > 1, lambda: "numbers have an order")
+    """
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if cond:
+        return
+    if message is None:
+        raise error_type(
+            "Expected cond to be True, but got False. (Could this error message be improved? If "
+            "so, please report an enhancement request to PyTorch.)"
+        )
+    if not callable(message):
+        raise TypeError("message must be a callable")
+    raise error_type(str(message()))
+
+
+_check = functools.partial(_check_with, RuntimeError)
+_check_index = functools.partial(_check_with, IndexError)
+_check_value = functools.partial(_check_with, ValueError)
+_check_type = functools.partial(_check_with, TypeError)
+_check_not_implemented = functools.partial(_check_with, NotImplementedError)
+
+
+def _check_is_size(i: Any, message: Any = None, *, max: Any = None) -> None:
+    """Raise a RuntimeError if a number is no size."""
+    _check(i >= 0, message)
+    _check(max is None or i <= max, message)
+
+
+def _check_tensor_all_with(error_type: Any, cond: Any, message: Any = None) -> None:
+    """Raise an error of a type if not all elements of a tensor are True."""
+    if not isinstance(cond, Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype is not dtypes.bool_:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    _check_with(error_type, bool(cond._array.all()), message)
+
+
+_check_tensor_all = functools.partial(_check_tensor_all_with, RuntimeError)
+
+
+# --- devices ---------------------------------------------------------------------------------
 
 
 def get_device_module(device: Any = None) -> Any:

@@ -38,8 +38,32 @@ def train(way: str, rank: int) -> None:
         dist.all_reduce(parameter.grad)
 
 
+def train_together(way: str, rank: int) -> None:
+    """Steps of DistributedDataParallel; rank 1 is killed, raises or hangs in the second."""
+    net = nn.Sequential(nn.Linear(4, 300_000), nn.Linear(300_000, 2))
+    parallel = nn.parallel.DistributedDataParallel(net, bucket_cap_mb=1)
+    for step in range(2):
+        if rank == 1 and step == 1:
+            if way == "ddp forward":
+                net[1].register_forward_pre_hook(end)
+            elif way == "ddp backward":
+                net[0].weight.register_hook(end)
+            elif way == "ddp all_reduce":
+                # A bucket is on its way, and the thread that sends it has begun.
+                net[0].bias.register_post_accumulate_grad_hook(
+                    lambda _: threading.Timer(0.002, end).start()
+                )
+            elif way == "ddp raise":
+                net[1].register_forward_pre_hook(lambda *_: int("no number"))
+            elif way == "ddp hang":
+                net[1].register_forward_pre_hook(lambda *_: time.sleep(6))
+        parallel(taper.ones(2, 4)).sum().backward()
+
+
 def fail(way: str, rank: int) -> None:
-    if way in ("forward", "backward"):
+    if way.startswith("ddp"):
+        train_together(way, rank)
+    elif way in ("forward", "backward"):
         train(way, rank)
     elif way == "shapes":
         dist.all_reduce(taper.ones(2 + rank))

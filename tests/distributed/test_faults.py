@@ -26,6 +26,11 @@ WAYS = {
     "raise": rf"BARRIER \(number 2 of the group\): {LEFT}",
     "exit": rf"BARRIER \(number 2 of the group\): {LEFT}",
     "hang": rf"BARRIER \(number 2 of the group\): {LATE}",
+    "ddp forward": rf"\(number \d+ of the group\): {ENDED}",
+    "ddp backward": rf"ALLREDUCE \(number \d+ of the group\): {ENDED}",
+    "ddp all_reduce": rf"ALLREDUCE \(number \d+ of the group\): {ENDED}",
+    "ddp raise": rf"\(number \d+ of the group\): {LEFT}",
+    "ddp hang": rf"\(number \d+ of the group\): {LATE}",
 }
 DISAGREEMENTS = {
     "shapes": "Elements=2, ReduceOp=SUM), but Rank 1 is running collective: "
@@ -62,14 +67,16 @@ def check(way: str, output: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_all_others_are_told_who_failed_and_where(way):
-    limit = "1.5" if way == "hang" else "20"
+    limit = "1.5" if way.endswith("hang") else "20"
     results = by_hand(FAULTY, 3, way, limit)
     check(way, "\n".join(output for _, output in results))
     assert results[0][0] == results[2][0] == 3
 
 
 @NEEDS_MPI
-@pytest.mark.parametrize("way", ["all_reduce", "backward", "raise", "hang"])
+@pytest.mark.parametrize(
+    "way", ["all_reduce", "backward", "raise", "hang", "ddp backward", "ddp all_reduce"]
+)
 def test_all_others_are_told_under_mpi_too(way):
     limit = "1.5" if way == "hang" else "20"
     result = launched("--nproc-per-node", "3", str(FAULTY), way, limit, transport="mpi")

@@ -218,14 +218,3 @@ def test_wrong_command_lines(line, words):
 def test_streams_for_all_and_for_some():
     assert streams_of("3", 2) == {0: 3, 1: 3}
     assert streams_of("0:1,1:2", 2) == {0: 1, 1: 2}
-
-
-def test_data_parallel_modules_refuse_to_train_several_processes_apart(program):
-    script = program(
-        "import os, taper as torch, taper.distributed as dist\n"
-        "dist.init_process_group('gloo')\n"
-        "try: torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))\n"
-        "except NotImplementedError as error: os.write(1, f'{error}\\n'.encode())\n"
-    )
-    result = launched("--nproc-per-node", "2", script)
-    assert result.stdout.count("average the gradients yourself") == 2, result.stderr

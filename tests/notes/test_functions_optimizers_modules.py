@@ -1,6 +1,8 @@
-"""Claims H1, I1 to I3 and J1 of the notes: custom functions, optimizers, where `nn` begins."""
+"""Claims H1, I1 to I3, J1 and J2 of the notes: custom functions, optimizers, where `nn` begins."""
 
 from __future__ import annotations
+
+import copy
 
 import pytest
 
@@ -173,3 +175,24 @@ def test_j1_a_module_knows_its_weights_their_start_and_what_is_saved():
     other = nn.Linear(3, 2)
     other.load_state_dict(state)
     assert taper.equal(other.weight, model.weight) and taper.equal(other.bias, model.bias)
+
+
+def test_j2_workers_that_average_in_hooks_have_the_gradient_of_the_whole_batch():
+    x = taper.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
+    label = taper.tensor([[1.0], [0.0], [1.0], [0.0]])
+    taper.manual_seed(0)
+    model = nn.Linear(2, 1)
+    arrived = []
+
+    def average(parameter):
+        arrived.append(parameter.grad)
+        if len(arrived) == 2:
+            parameter.grad = (arrived[0] + arrived[1]) / 2
+
+    replicas = [copy.deepcopy(model) for _ in range(2)]
+    for place, replica in enumerate(replicas):
+        replica.weight.register_post_accumulate_grad_hook(average)
+        part = slice(2 * place, 2 * place + 2)
+        nn.functional.mse_loss(nn.DataParallel(replica)(x[part]), label[part]).backward()
+    # What PyTorch 2.13 gives for the whole batch.
+    assert replicas[1].weight.grad.tolist()[0] == pytest.approx([11.0880, 12.6749], abs=1e-4)

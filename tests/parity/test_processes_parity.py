@@ -1,18 +1,37 @@
-"""Two processes of PyTorch with gloo answer what `tests/distributed/answers.json` says they do."""
+"""Processes of PyTorch with gloo answer what the files in `tests/distributed/` say they do."""
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-from process_runs import ROOT, by_hand
+import pytest
 
-HERE = ROOT / "tests" / "distributed"
+from distributed.ask import HERE, asked
+from process_runs import by_hand
 
 
-def test_pytorch_still_answers_the_same(tmp_path):
-    results = by_hand(HERE / "checks.py", 2, "torch", str(tmp_path))
-    assert [code for code, _ in results] == [0, 0], results
-    answers = json.loads((HERE / "answers.json").read_text())
-    for rank in range(2):
-        assert json.loads(Path(tmp_path, f"{rank}.json").read_text()) == answers[rank]
+def known(name):
+    return json.loads((HERE / f"{name}.json").read_text())
+
+
+ANSWERS = {
+    "checks": known("answers"),
+    "ddp_checks": known("ddp_answers"),
+    **known("sharded_answers"),
+}
+
+
+@pytest.mark.parametrize("program", ANSWERS)
+def test_pytorch_still_answers_the_same(program):
+    assert asked(program, "torch") == ANSWERS[program]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_pytorch_learns_the_same(count, tmp_path):
+    path = tmp_path / "curves.json"
+    words = ("torch", str(path), *(["whole"] if count == 1 else []))
+    results = by_hand(HERE / "curves.py", count, *words)
+    assert all(code == 0 for code, _ in results), results
+    expected = known("curves")["whole" if count == 1 else str(count)]
+    for model, losses in json.loads(path.read_text()).items():
+        assert losses == pytest.approx(expected[model], abs=1e-6)

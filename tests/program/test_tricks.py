@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import collections
 import random
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import taper
+from capture_tricks import Trick, data, shown
 from taper import nn
 from taper.nn import functional as F
 
-Calls = Callable[[Callable[..., Any]], list[Any]]
-
-TRICKS: dict[str, Callable[[Callable[..., Any]], list[Any]]] = {}
+TRICKS: dict[str, Trick] = {}
 scale = 2.0
 settings = {"power": 2}
 
@@ -35,7 +33,7 @@ class Config:
 config = Config()
 
 
-def trick(function: Calls) -> Calls:
+def trick(function: Trick) -> Trick:
     """Make a function of `capture` or `eager` a case: it returns what both must agree in."""
     TRICKS[function.__name__] = function
     return function
@@ -48,10 +46,6 @@ def _fresh() -> None:
     taper.manual_seed(0)
     random.seed(0)
     np.random.seed(0)
-
-
-def data(number: int, *shape: int) -> taper.Tensor:
-    return taper.arange(float(np.prod(shape or (3,)))).reshape(shape or (3,)) + number
 
 
 @trick
@@ -641,18 +635,6 @@ def an_optimizer_gets_a_group(wrap: Any) -> list[Any]:
             optimizer.add_param_group({"params": list(second.parameters())})
         found.append(captured(data(number, 2, 3)))
     return [*found, *first.parameters(), *second.parameters()]
-
-
-def shown(value: Any) -> Any:
-    """What two results are compared by."""
-    if isinstance(value, taper.Tensor):
-        flags = value.requires_grad, value.dtype, value.stride(), value._version
-        return (tuple(value.shape), value.detach().flatten().tolist(), flags)
-    if isinstance(value, tuple | list):
-        return [shown(each) for each in value]
-    if isinstance(value, dict):
-        return {name: shown(each) for name, each in value.items()}
-    return type(value), value
 
 
 @pytest.mark.parametrize("name", TRICKS)

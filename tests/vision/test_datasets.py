@@ -505,10 +505,9 @@ def test_fake_data_leave_the_random_numbers_of_the_program():
 
 
 def test_what_is_not_provided_says_so():
-    with pytest.raises(
-        NotImplementedError, match="SVHN is not provided: read its files with Image"
-    ):
-        datasets.SVHN
+    assert hasattr(datasets, "ImageNet") and issubclass(datasets.SVHN, datasets.VisionDataset)
+    with pytest.raises(NotImplementedError, match="SVHN is not provided: unpack its files"):
+        datasets.SVHN("folder")
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         datasets.Nothing
 

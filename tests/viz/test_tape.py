@@ -330,3 +330,19 @@ def test_without_a_graph_the_error_is_the_usual_one():
     with viz.debug_backward() as tape, pytest.raises(RuntimeError, match="does not require grad"):
         taper.ones(1).backward()
     assert len(tape) == 0
+
+
+def test_forward_times_are_on_the_tape_if_asked_for() -> None:
+    x = taper.ones(200, 200, requires_grad=True)
+    with viz.debug_backward(forward=True) as tape:
+        y = x @ x
+        y.sum().backward()
+    times = {step.name: step.forward for step in tape}
+    assert times["MmBackward0"] > 0
+    assert times["SumBackward0"] > 0
+    assert times["AccumulateGrad"] == 0.0
+    assert tape.to_json()["steps"][0]["forward"] == tape[0].forward
+    with viz.debug_backward() as tape:
+        (x @ x).sum().backward()
+    assert {step.forward for step in tape} == {0.0}
+    assert taper.autograd.state.local.state.interceptors == ()

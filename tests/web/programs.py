@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import taper
 from taper import nn, viz
 from taper.vision import models
@@ -31,15 +33,15 @@ def perceptron() -> viz.Page:
 
 def resnet18() -> viz.Page:
     model = models.resnet18(num_classes=10)
-    loss = model(taper.randn(2, 3, 32, 32)).sum()
-    return _played(loss, model)
+    x = taper.randn(2, 3, 32, 32)
+    return _played(model, lambda: model(x).sum())
 
 
 def transformer() -> viz.Page:
     layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, dropout=0.0)
     model = nn.Sequential(nn.TransformerEncoder(layer, 12), nn.Linear(16, 5))
-    loss = model(taper.randn(2, 7, 16)).pow(2).mean()
-    return _played(loss, model)
+    x = taper.randn(2, 7, 16)
+    return _played(model, lambda: model(x).pow(2).mean())
 
 
 def lstm() -> viz.Page:
@@ -113,9 +115,10 @@ PROGRAMS = {
 }
 
 
-def _played(loss: taper.Tensor, model: nn.Module | None = None) -> viz.Page:
-    """The page of a graph as it was before its backward pass, with the tape of that."""
-    graph = viz.graph(loss, model)
-    with viz.debug_backward() as tape:
+def _played(model: nn.Module, compute: Callable[[], taper.Tensor]) -> viz.Page:
+    """The page of a graph as it was before its backward pass, with the times of both passes."""
+    with viz.debug_backward(forward=True) as tape:
+        loss = compute()
+        graph = viz.graph(loss, model)
         loss.backward()
     return viz.show(graph, tape=tape)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from web.conftest import SIZES, screenshot
+from taper import viz
+from web.conftest import SCREENSHOTS, SIZES, screenshot
 from web.programs import PROGRAMS
 
 pytestmark = pytest.mark.taper_only
@@ -132,7 +135,49 @@ def test_the_tape_plays_over_folded_modules_and_shows_the_hot_path(opened) -> No
     page.wait_for_selector(".box.now")
     page.get_by_role("button", name="Hot path").click()
     page.wait_for_selector(".box.hot")
+    said = page.locator("#player output").inner_text()
+    assert re.fullmatch(r"hot path: .* of .* \(\d+ %\), forward .*", said)
+    assert "forward" in page.locator("#panel", has_text="Time").inner_text()
     screenshot(page, "hot-phone-light")
+
+
+def test_without_forward_times_the_hot_path_says_so(opened) -> None:
+    page = opened("perceptron")
+    page.get_by_role("button", name="Hot path").click()
+    assert page.locator("#player output").inner_text().endswith("backward only")
+
+
+def test_what_was_found_is_walked_with_arrows_and_fits_a_phone(opened) -> None:
+    page = opened("transformer", "phone")
+    page.keyboard.press("/")
+    page.keyboard.type("norm1")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert "0.layers.1.norm1" in page.evaluate("document.activeElement.textContent")
+    box = page.locator("#results").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 400
+    screenshot(page, "search-phone-light")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert "0.layers.0.norm1" in page.locator("#panel").inner_text()
+    assert page.evaluate("document.activeElement.id") == "graph"
+
+
+def test_the_first_view_is_in_the_middle(opened) -> None:
+    page = opened("transformer")
+    box = page.locator("#graph .box").first.bounding_box()
+    assert abs(box["x"] + box["width"] / 2 - SIZES["wide"][0] / 2) < 20
+
+
+def test_a_write_into_a_part_says_what_wrote(opened) -> None:
+    page = opened("in_place_on_views")
+    texts = page.locator("#graph .box", has_text="CopySlices").all_text_contents()
+    assert any("by MulBackward0" in text for text in texts)
+    assert any("by AddBackward0" in text for text in texts)
 
 
 def test_memory_by_module_and_by_line(opened) -> None:
@@ -247,4 +292,45 @@ def test_a_notebook_shows_the_page_in_a_frame(browser, tmp_path) -> None:
     frame.locator("#graph .box").first.wait_for()
     assert frame.locator("#graph .box").count() == 6
     screenshot(page, "notebook")
+    context.close()
+
+
+VIEWS = """
+import taper
+from taper import nn, optim, viz
+taper.manual_seed(0)
+w = taper.randn(6, 9, requires_grad=True)
+model = nn.Sequential(nn.Linear(9, 4), nn.Sequential(nn.ReLU(), nn.Linear(4, 1)))
+loss = model(w).exp().mean()
+optimizer = optim.Adam(model.parameters())
+history = viz.History("Training")
+for step in range(60):
+    history.add(train_loss=1 / (step + 1), val_loss=1.3 / (step + 1))
+"""
+
+
+@pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
+def test_views_in_notebooks(browser, tmp_path, size, scheme) -> None:
+    scope: dict = {}
+    exec(VIEWS, scope)
+    shown = [scope[name]._repr_html_() for name in ("w", "model", "optimizer")]
+    shown += [scope["loss"].grad_fn._repr_html_(), scope["history"].svg(smooth=0.5)]
+    shown.append(viz.summary(scope["model"], scope["w"], verbose=0)._repr_html_())
+    notebook = tmp_path / "views.html"
+    notebook.write_text(
+        "<!doctype html><meta charset=utf-8><meta name=color-scheme content='light dark'>"
+        f"<meta name=viewport content='width=device-width'>{'<hr>'.join(shown)}"
+    )
+    width, height = SIZES[size]
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(notebook.as_uri())
+    page.locator("summary", has_text="1 Sequential").click()
+    assert page.get_by_text("in_features=4").is_visible()
+    picture = page.locator("svg.h").bounding_box()
+    assert picture["width"] <= width
+    ink = page.locator("svg.h text").first.evaluate("each => getComputedStyle(each).fill")
+    assert ink == ("rgb(31, 36, 48)" if scheme == "light" else "rgb(229, 231, 235)")
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SCREENSHOTS / f"views-{size}-{scheme}.png", full_page=True)
     context.close()

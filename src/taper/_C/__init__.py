@@ -5,7 +5,11 @@ Owns nothing: everything here lives elsewhere, under a better name.  Loaded on f
 
 from __future__ import annotations
 
-from taper._C import _autograd, _functions
+from typing import Any
+
+from taper import random
+from taper._C import _autograd, _functions, _nn
+from taper.absent import answers, compilers
 from taper.autograd import (
     anomaly_mode,
     context,
@@ -15,10 +19,13 @@ from taper.autograd import (
     probes,
     running,
 )
+from taper.autograd.state import local
 from taper.autograd.variable import ImperativeEngine
+from taper.first_use import on_first_use
+from taper.ops.linalg.checks import LinAlgError
 from taper.tensor import Tensor
 
-__all__ = ["_autograd", "_functions"]
+__all__ = ["_autograd", "_functions", "_nn"]
 
 is_grad_enabled = grad_mode.is_grad_enabled
 is_inference_mode_enabled = grad_mode.is_inference_mode_enabled
@@ -48,3 +55,44 @@ _FunctionBase = context.BackwardCFunction
 _TensorBase = TensorBase = Tensor
 
 DisableTorchFunctionSubclass = overrides.disabled
+DisableTorchFunction = overrides.disabled
+_TensorMeta = type(Tensor)
+Generator = random.Generator
+_LinAlgError = LinAlgError
+
+_get_tracing_state = compilers.nothing
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Do nothing: nobody counts."""
+
+
+def _is_torch_function_enabled() -> bool:
+    """Return whether classes may handle functions themselves."""
+    return not overrides.is_off()
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Return whether a transform of `func` is at work."""
+    return bool(local.state.transforms)
+
+
+def _is_alias_of(data: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors share their storage."""
+    return data.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def _disabled_torch_function_impl(
+    cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """Call a function as if no class handled functions itself; for `__torch_function__ =` this."""
+    with overrides.disabled():
+        return func(*args, **(kwargs or {}))
+
+
+# Parts of programs without Python: their names are asked for, and nothing is one.
+for _name in "Graph Value Node Block Function ScriptFunction ScriptModule TensorType".split():
+    _sentence = f"torch._C.{_name}: programs are Python"
+    globals()[_name] = answers.refused_class(_name, __name__, _sentence)
+
+__getattr__, __dir__ = on_first_use(globals(), ("_functorch",))

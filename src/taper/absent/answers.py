@@ -45,6 +45,32 @@ def _copy(function: FunctionType, name: str, module: str) -> FunctionType:
     return made
 
 
+def refused_class(name: str, module: str, sentence: str, base: type = object) -> type:
+    """A class that can be imported, asked for and inherited from, and says why it cannot be made.
+
+    >>> from taper.absent.answers import refused_class
+    >>> Engine = refused_class("Engine", "examples", "Engine needs steam: use Motor")
+    >>> isinstance(3, Engine)
+    False
+    """
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        raise NotImplementedError(sentence)
+
+    return type(name, (base,), {"__init__": __init__, "__module__": module, "__doc__": sentence})
+
+
+def refused_function(name: str, module: str, sentence: str) -> Callable[..., Any]:
+    """A function that can be imported, and says when it is called what to use instead."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(sentence)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__, function.__doc__ = module, sentence
+    return function
+
+
 class Block:
     """A `with` block that changes nothing."""
 

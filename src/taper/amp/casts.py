@@ -17,7 +17,8 @@ list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -300,7 +301,7 @@ def _casting(function: Any, choose: Choice) -> detours.Handler:
             return run(*args, **kwargs)
         batched = bool(state.transforms) and _are_batched(tensors)
         if kwargs.get("out") is not None or (batched and function in PLAIN_IN_BATCHES):
-            return _without_autocast(run, args, kwargs, state)
+            return without_autocast(run, args, kwargs, state)
         if batched and function not in CAST_IN_BATCHES:
             return run(*args, **kwargs)
         dtype = choose(tensors, lower)
@@ -310,7 +311,7 @@ def _casting(function: Any, choose: Choice) -> detours.Handler:
             kwargs[name] = _cast_argument(kwargs[name], dtype, state)
         for nr in reversed(range(len(given))):
             given[nr] = _cast_argument(given[nr], dtype, state)
-        return _without_autocast(run, given, kwargs, state)
+        return without_autocast(run, given, kwargs, state)
 
     return cast
 
@@ -320,7 +321,8 @@ def _are_batched(tensors: list[Tensor]) -> bool:
     return any([hasattr(each, "_whole") for each in tensors])
 
 
-def _without_autocast(run: Any, args: Any, kwargs: Any, state: State) -> Any:
+def without_autocast(run: Any, args: Any, kwargs: Any, state: State) -> Any:
+    """Call a function with autocast off for what it calls."""
     lower, settings = state.autocast, state.autocast_settings
     if lower is None:
         return run(*args, **kwargs)
@@ -333,15 +335,29 @@ def _without_autocast(run: Any, args: Any, kwargs: Any, state: State) -> Any:
         state.autocast = lower
 
 
+@contextlib.contextmanager
+def casts_of_its_own() -> Iterator[None]:
+    """Let the block make its own copies of weights, and keep none of them."""
+    settings = local.state.autocast_settings
+    if settings is None:
+        yield
+        return
+    before, settings.cache = settings.cache, {}
+    try:
+        yield
+    finally:
+        settings.cache = before
+
+
 def _passing(run: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Run the in-place form of a function on a list, with autocast off."""
-    return _without_autocast(run, args, kwargs, local.state)
+    return without_autocast(run, args, kwargs, local.state)
 
 
 def _rounding(run: Any, /, *args: Any, **kwargs: Any) -> Any:
     """Run a function whose result is rounded to the dtype of the block."""
     state = local.state
-    lower, result = state.autocast, _without_autocast(run, args, kwargs, state)
+    lower, result = state.autocast, without_autocast(run, args, kwargs, state)
     if lower is None or not isinstance(result, Tensor) or result._array.dtype is _DOUBLE:
         return result
     if _are_batched([result]):

@@ -18,7 +18,15 @@ from taper.autograd.duals import tangent as tangent_of
 from taper.autograd.meta import Creation
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import SavedValue
-from taper.autograd.state import ANOMALY, DUAL, INFERENCE, NO_GRAD, PACKAGE, SAVED_HOOKS, local
+from taper.autograd.state import (
+    ANOMALY,
+    CLASS_PATHS,
+    DUAL,
+    INFERENCE,
+    NO_GRAD,
+    SAVED_HOOKS,
+    local,
+)
 from taper.autograd.views import (
     alias,
     bump_version,
@@ -240,7 +248,7 @@ def _finish_output(
             return alias(output)
         kind = output.__class__
         output = make_view(output, output._array, Creation.FUNCTION)
-        if kind is not Tensor and not kind.__module__.startswith(f"{PACKAGE}."):
+        if kind is not Tensor and not kind.__module__.startswith(CLASS_PATHS):
             output.__class__ = kind  # an instance of the user's subclass stays one (§F22)
     elif not differentiable and output._view is None and output._grad_fn is not None:
         output.detach_()  # recorded inside `forward`, whose records must not show

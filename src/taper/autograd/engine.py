@@ -236,20 +236,20 @@ def evaluate(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | N
     tensors = task.create_graph
     extra = node._extra
     leaf_hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
-    runs = task.needed is None or _runs(node, task)
-    if runs and task.wanted is not None:  # what is asked for on the way is that before its hooks
-        _capture(node, grads, task)
+    is_run = task.needed is None or runs(node, task)
+    if is_run and task.wanted is not None:  # what is asked for on the way is that before its hooks
+        capture(node, grads, task)
     if leaf_hooks or (extra is not None and (extra.tensor_hooks or extra.retained)):
         run_tensor_hooks(node, leaf_hooks, grads, tensors)
-    if not runs:
-        _capture(node, grads, task)
+    if not is_run:
+        capture(node, grads, task)
         return None
     observed = extra is not None and bool(extra.post_hooks)
     if extra is not None and extra.pre_hooks:
         grads = run_pre_hooks(node, grads, tensors)
     if task.log is not None:
         log_node(task.log, node, grads)
-    results = _apply(node, grads, task)
+    results = apply(node, grads, task)
     if node._extra is not None and node._extra.post_hooks:
         # A hook registered while the node ran finds the gradients gone (§H10).
         results = run_post_hooks(node, fit_all(node, results), grads if observed else (), tensors)
@@ -258,7 +258,7 @@ def evaluate(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | N
     return results
 
 
-def _apply(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any]:
+def apply(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any]:
     """The node itself: one gradient or None for each edge; then what it saved is released."""
     needs = None if task.needed is None else needed_edges(node, task.needed)
     if grads[0] is None and node._passes_undefined and all([grad is None for grad in grads]):
@@ -319,14 +319,14 @@ def needed_edges(node: Node, needed: set[Node]) -> list[bool] | None:
     return None if needs.count(False) == edges.count(None) else needs
 
 
-def _capture(node: Node, grads: list[Any], task: GraphTask) -> None:
+def capture(node: Node, grads: list[Any], task: GraphTask) -> None:
     """Keep the gradients of a node that were asked for."""
     for nr, positions in (task.wanted or {}).get(node, {}).items():
         for position in positions:
             task.captured[position] = grads[nr]
 
 
-def _runs(node: Node, task: GraphTask) -> bool:
+def runs(node: Node, task: GraphTask) -> bool:
     """Whether a pass that is not for leaves runs a node, or only asks for its gradients."""
     needed = task.needed or ()
     if node not in needed:

@@ -16,6 +16,7 @@ import numpy as np
 from taper.autograd.backward import grad as autograd_grad
 from taper.autograd.conjugate import write_through
 from taper.autograd.forward_ad import dual_level, make_dual, unpack_dual
+from taper.progress import progress
 from taper.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
@@ -122,7 +123,9 @@ def numerical_jacobian(
         )
         for output in outputs
     ]
-    for row, index in enumerate(np.ndindex(source._array.shape)):
+    places = np.ndindex(source._array.shape)
+    shown = progress(places, "numerical gradient", source.numel(), leave=False, delay=2)
+    for row, index in enumerate(shown):
         for step in (1, 1j) if is_complex else (1,):
             direction = np.zeros(source._array.shape, source._array.dtype)
             direction[index] = step
@@ -146,7 +149,7 @@ def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[Tenso
         each.detach().new_zeros((each.numel(), output.numel()), dtype=each.dtype)
         for each in sources
     ]
-    for column in range(output.numel()):
+    for column in progress(range(output.numel()), "analytical gradient", leave=False, delay=2):
         direction = np.zeros(output._array.shape, output._array.dtype)
         direction.flat[column] = 1
         found = autograd_grad(

@@ -30,6 +30,8 @@ INTERCEPT = 16  # an interceptor sees each call first
 ANOMALY = 32  # keep the stack of every recorded operation
 
 PACKAGE = __name__.split(".")[0]
+# Classes of the package are under the second name where `taper.compat` is installed.
+CLASS_PATHS = (f"{PACKAGE}.", "torch.")
 
 
 # Modes that hold for all threads, including future ones.

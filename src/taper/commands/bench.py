@@ -16,8 +16,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from taper.commands.terminal import track
 from taper.commands.workloads import WORKLOADS
+from taper.progress import progress
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -103,7 +103,7 @@ def _measure(
     workers = [Worker(library, seconds / rounds) for library in libraries]
     try:
         found = {}
-        for name in track(names, "measuring"):
+        for name in progress(names, "measuring", leave=False):
             turns = [[worker.measure(name) for worker in workers] for _ in range(rounds)]
             found[name] = [_middle([turn[i] for turn in turns]) for i in range(len(workers))]
         return found

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 
 import taper
 from taper import Tensor, nn, optim
-from taper.commands.terminal import track
 from taper.ops.creation.data import tensor
+from taper.progress import progress
 from taper.viz import make_dot
 
 CLASSES = 3
@@ -82,7 +82,7 @@ def train(epochs: int, seed: int) -> tuple[nn.Module, Tensor, float]:
     for epoch in range(1, epochs + 1):
         started, total = time.perf_counter(), 0.0
         order = taper.randperm(len(points))
-        for start in track(range(0, len(points), BATCH), f"epoch {epoch:2d}"):
+        for start in progress(range(0, len(points), BATCH), f"epoch {epoch:2d}", leave=False):
             chosen = order[start : start + BATCH]
             loss = nn.functional.cross_entropy(model(points[chosen]), label[chosen])
             optimizer.zero_grad()

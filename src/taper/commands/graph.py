@@ -22,9 +22,10 @@ from taper import Tensor, autograd
 from taper.autograd import interception
 from taper.commands.program import add_program, check_program, start
 from taper.nn import Module
-from taper.viz import Dot, Graph, Page, make_dot
+from taper.viz import Dot, Graph, Page, Tape, debug_backward, make_dot
 from taper.viz.page import page_of
 from taper.viz.reading import read
+from taper.viz.tape import ForwardClock
 
 FORMATS = (".svg", ".html", ".htm")
 
@@ -40,9 +41,12 @@ class Watch:
         self.last: Tensor | None = None  # without a pass: what was recorded last
         self.names: dict[str, Tensor] = {}
         self.known: Dot | Graph | None = None  # as it was before a pass freed it
+        self.tape: Tape | None = None  # of that pass
+        self.clock = ForwardClock()
 
     def install(self) -> None:
         """Watch the backward passes of the program and, until the first one, its operators."""
+        self.time_forward()
         interception.push(self.see_operator)
         Tensor.backward = self._seeing(Tensor.backward)  # type: ignore[method-assign]
         autograd.backward = self._seeing(autograd.backward)
@@ -51,10 +55,26 @@ class Watch:
     def _seeing(self, run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
         def backward(*args: Any, **kwargs: Any) -> Any:
-            self.note(args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ())))
-            return run(*args, **kwargs)
+            root = args[0] if args else kwargs.get("tensors", kwargs.get("outputs", ()))
+            if not self.note(root) or self.known is None or not self.page:
+                result = run(*args, **kwargs)
+                self.time_forward()
+                return result
+            with debug_backward() as tape:
+                tape.clock = self.clock
+                result = run(*args, **kwargs)
+            self.tape = tape
+            self.time_forward()
+            return result
 
         return backward
+
+    def time_forward(self) -> None:
+        """Measure the operators from here on if the next pass will be recorded."""
+        interception.pop(self.clock)
+        self.clock.seconds.clear()
+        if self.page and not self.passes & (self.passes + 1):
+            interception.push(self.clock)
 
     def see_operator(self, call: Any, run: Callable[[], Any]) -> Any:
         """Remember the result of an operator if it is recorded."""
@@ -64,21 +84,26 @@ class Watch:
                 self.last = each
         return result
 
-    def note(self, root: Any) -> None:
-        """Remember where a pass begins: one tensor or several, as far as they have a graph."""
+    def note(self, root: Any) -> bool:
+        """Remember where a pass begins: one tensor or several, as far as they have a graph.
+
+        Returns whether the graph was read.
+        """
         tensors = (root,) if isinstance(root, Tensor) else tuple(root)
         tensors = tuple(each for each in tensors if isinstance(each, Tensor) and each.requires_grad)
         if not tensors:
-            return
+            return False
         if not self.passes:  # from now on only graphs of passes count
             self.last = None
             interception.pop(self.see_operator)
         self.roots = tensors
         self.passes += 1
-        if self.passes & (self.passes - 1) == 0:
-            self.names = _names_in_memory()
-            if self.page or any(self.options.values()):
-                self.known = self.drawn()
+        if self.passes & (self.passes - 1):
+            return False
+        self.names = _names_in_memory()
+        if self.page or any(self.options.values()):
+            self.known = self.drawn()
+        return True
 
     def drawn(self) -> Dot | Graph | None:
         """Return the graph of the last pass as it is now, None if what is asked for was freed."""
@@ -100,7 +125,9 @@ class Watch:
             if [each.name for each in now] == [each.name for each in self.known]:
                 now = self.known  # the same program, with what was saved and the modules
         found = self.known if now is None else now
-        return page_of(found) if isinstance(found, Graph) else found
+        if not isinstance(found, Graph):
+            return found
+        return page_of(found, self.tape if found is self.known else None)
 
 
 def _names_in_memory() -> dict[str, Tensor]:
@@ -184,7 +211,11 @@ def write(picture: Dot | Page | None, output: Path) -> bool:
         picture.save(output)
         print(f"taper graph: a page of {len(picture.graph):,} nodes in {output}", file=sys.stderr)
         return True
-    with taper.no_grad():
-        output.write_text(picture.svg(), encoding="utf-8")
+    try:
+        text = picture.svg()
+    except RuntimeError as error:
+        print(f"taper graph: {error}", file=sys.stderr)
+        return False
+    output.write_text(text, encoding="utf-8")
     print(f"taper graph: {picture.title} in {output}", file=sys.stderr)
     return True

@@ -1,6 +1,7 @@
-"""A module-level `__getattr__` for taper's modules that explains names they lack.
+"""What the proxy changes in a module: names that it lacks are explained, classes renamed.
 
-Owns: putting it on modules and taking it off.  The explanations are read only on failure.
+Owns: a `__getattr__` put on modules and taken off again, the paths of classes likewise.  The
+explanations are read only on failure.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from taper.compat.aliases import public_name
+from taper.compat.paths import public_module
 
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 
@@ -22,6 +24,7 @@ class Explained:
 
     def __init__(self) -> None:
         self.before: list[tuple[ModuleType, Any]] = []
+        self.renamed: list[tuple[type, str]] = []
 
     def add(self, module: ModuleType) -> None:
         """Let a module explain what it lacks."""
@@ -29,6 +32,16 @@ class Explained:
         own = members.get("__getattr__")
         self.before.append((module, own))
         members["__getattr__"] = _explaining(module, own)
+        self._rename(members, module.__name__)
+        if module.__name__ == "taper":
+            module.__name__ = "torch"
+
+    def _rename(self, members: dict[str, Any], module: str) -> None:
+        """Give the classes of a module the paths that PyTorch's have, which programs compare."""
+        for value in list(members.values()):
+            if isinstance(value, type) and value.__module__ in (module, "taper"):
+                self.renamed.append((value, value.__module__))
+                value.__module__ = public_module(value.__module__, value.__qualname__)
 
     def undo(self) -> None:
         """Give every module its own `__getattr__` back."""
@@ -37,7 +50,12 @@ class Explained:
                 vars(module).pop("__getattr__", None)
             else:
                 vars(module)["__getattr__"] = own
+            if module.__name__ == "torch":
+                module.__name__ = "taper"
         self.before.clear()
+        for cls, path in self.renamed:
+            cls.__module__ = path
+        self.renamed.clear()
 
 
 def _explaining(module: ModuleType, own: Callable[[str], Any] | None) -> Callable[[str], Any]:

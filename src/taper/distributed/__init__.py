@@ -12,6 +12,12 @@ from taper.distributed.collectives import (
     monitored_barrier,
     reduce,
 )
+from taper.distributed.debug_level import (
+    DebugLevel,
+    get_debug_level,
+    set_debug_level,
+    set_debug_level_from_env,
+)
 from taper.distributed.exchanges import (
     all_gather,
     all_gather_coalesced,
@@ -102,22 +108,37 @@ from taper.first_use import on_first_use
 
 # Modules that few programs use, and names in them.
 _MODULES = (
-    "algorithms checkpoint constants device_mesh elastic fsdp nn optim rpc run tensor "
-    "_composable _functional_collectives distributed_c10d"
+    "algorithms autograd c10d_logger checkpoint collective_utils constants device_mesh elastic "
+    "fsdp launcher nn optim pipelining rpc run tensor _composable _functional_collectives _shard "
+    "_symmetric_memory _tensor distributed_c10d"
 ).split()
 __getattr__, __dir__ = on_first_use(
-    globals(), _MODULES, {"DeviceMesh": "device_mesh", "init_device_mesh": "device_mesh"}
+    globals(),
+    _MODULES,
+    {
+        "DeviceMesh": "device_mesh",
+        "init_device_mesh": "device_mesh",
+        "BuiltinCommHookType": "buckets",
+        "GradBucket": "buckets",
+        "Reducer": "reducer",
+        "_DEFAULT_FIRST_BUCKET_BYTES": "buckets",
+        "_broadcast_coalesced": "buckets",
+        "_compute_bucket_assignment_by_size": "buckets",
+    },
 )
 
 __all__ = [
     "DeviceMesh",
     "init_device_mesh",
     "Backend",
+    "BuiltinCommHookType",
+    "DebugLevel",
     "DistBackendError",
     "DistError",
     "DistNetworkError",
     "DistStoreError",
     "FileStore",
+    "GradBucket",
     "GroupMember",
     "HashStore",
     "P2POp",
@@ -125,6 +146,7 @@ __all__ = [
     "ProcessGroup",
     "QueueEmptyError",
     "ReduceOp",
+    "Reducer",
     "Store",
     "TCPStore",
     "Work",
@@ -147,6 +169,7 @@ __all__ = [
     "gather_object",
     "get_backend",
     "get_backend_config",
+    "get_debug_level",
     "get_default_backend_for_device",
     "get_global_rank",
     "get_group_rank",
@@ -185,4 +208,6 @@ __all__ = [
     "scatter_object_list",
     "send",
     "send_object_list",
+    "set_debug_level",
+    "set_debug_level_from_env",
 ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.strides import row_major
 from taper.distributed.groups import (
     ProcessGroup,
     default_group,
@@ -150,8 +151,13 @@ class DeviceMesh:
         return hash((self.device_type, self.mesh_dim_names, self._ranks.tobytes()))
 
     def __repr__(self) -> str:
-        names = f", mesh_dim_names={self.mesh_dim_names}" if self.mesh_dim_names else ""
-        return f"DeviceMesh('{self.device_type}', {self._ranks.tolist()}{names})"
+        strides = row_major(self.shape)
+        if not self.mesh_dim_names:
+            return f"DeviceMesh({self.shape}, '{self.device_type}', stride={strides})"
+        named = ", ".join(
+            f"{name}={size}" for name, size in zip(self.mesh_dim_names, self.shape, strict=True)
+        )
+        return f"DeviceMesh(({named}), '{self.device_type}', stride={strides})"
 
 
 def init_device_mesh(

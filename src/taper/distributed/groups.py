@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from taper.autograd.state import local
 from taper.distributed.backends.choice import make_backend, world_of_mpi
 from taper.distributed.rendezvous import rendezvous
 from taper.distributed.stores import PrefixStore, Store
@@ -365,8 +366,20 @@ def default_group() -> ProcessGroup:
     return _World.default
 
 
+def leave_captures(what: str) -> None:
+    """End the recording of a captured program: a replay would not do what processes do together.
+
+    Args:
+        what: what they do, for `explain()`.
+    """
+    recorder = local.state.recorder
+    if recorder is not None and hasattr(recorder, "give_up"):
+        recorder.give_up(f"{what}: processes work together")
+
+
 def member_group(group: Any, operation: str | None = None) -> ProcessGroup | None:
     """Return the group, the default one for None; None, with a warning, for no member of it."""
+    leave_captures(operation or "a message")
     if group is None or group is _World.default:
         return default_group()
     default_group()

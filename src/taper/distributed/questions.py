@@ -23,8 +23,11 @@ def is_gloo_available() -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Return False: NCCL is not used."""
-    return False
+    """Return whether CuPy is there, with NCCL and a device."""
+    # late: an extra
+    from taper.distributed.backends.nccl import libraries
+
+    return libraries() is not None
 
 
 def is_mpi_available() -> bool:
@@ -45,7 +48,8 @@ def is_xccl_available() -> bool:
 def is_backend_available(backend: str) -> bool:
     """Return whether groups can be made with a backend."""
     name = backend.lower()
-    return name == "gloo" or (name == "mpi" and is_mpi_available())
+    known = {"gloo": is_gloo_available, "mpi": is_mpi_available, "nccl": is_nccl_available}
+    return name in known and known[name]()
 
 
 def is_torchelastic_launched() -> bool:

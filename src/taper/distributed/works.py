@@ -124,6 +124,9 @@ class Queue:
 
     def run(self, job: Callable[[], Any]) -> None:
         """Do an operation and return when it is done."""
+        if threading.current_thread() is self._thread:  # a callback of the work that is being done
+            job()
+            return
         if not self._waiting:
             with self._turn:
                 job()
@@ -131,7 +134,13 @@ class Queue:
         self.start(Work(job, [], self._name)).wait()
 
     def start(self, work: Work) -> Work:
-        """Let the group's thread do an operation after those before it."""
+        """Let the group's thread do an operation after those before it.
+
+        What a callback of one operation starts comes right after this one, on all processes.
+        """
+        if threading.current_thread() is self._thread:
+            work._execute()
+            return work
         with self._changed:
             self._waiting.append(work)
             if self._thread is None:

@@ -20,12 +20,12 @@ from taper import dtypes
 from taper.arrays.memory import all_bytes
 from taper.autograd.conjugate import flags_of, memory_of
 from taper.autograd.views import requires_grad
-from taper.device import device, layout, memory_format
+from taper.compat.paths import public_module
+from taper.device import layout, memory_format
 from taper.files.locations import location_tag
 from taper.files.safe_globals import as_pytorch
 from taper.nn.parameter import Parameter
 from taper.pickling import warn_if_has_hooks
-from taper.size import Size
 from taper.storage import TypedStorage, UntypedStorage, on_memory
 from taper.tensor import Tensor, element_strides
 
@@ -54,14 +54,6 @@ _STORAGE_CLASSES = {
     each: Named("torch", f"{each.scalar_type}Storage")
     for each in dtypes.FROM_NUMPY.values()
     if each not in _WITHOUT_STORAGE_CLASS
-}
-
-# Classes that PyTorch has in another module than taper.
-_PLACES: dict[Any, tuple[str, str]] = {
-    Tensor: ("torch", "Tensor"),
-    Size: ("torch", "Size"),
-    device: ("torch", "device"),
-    dtypes.dtype: ("torch", "dtype"),
 }
 
 
@@ -162,17 +154,18 @@ def _place_of(obj: Any) -> tuple[str, str] | None:
         return obj.module, obj.name
     if kind is dtypes.dtype:
         return "torch", obj.name
-    if isinstance(obj, type) and obj in _PLACES:
-        return _PLACES[obj]
     module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
-    if not isinstance(module, str) or not isinstance(name, str) or as_pytorch(module) == module:
+    if not isinstance(module, str) or not isinstance(name, str):
+        return None
+    public = public_module(module, name) if isinstance(obj, type) else as_pytorch(module)
+    if public == module:
         return None
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
     if found is not obj:
         raise pickle.PicklingError(f"Can't pickle {obj!r}: it's not found as {module}.{name}")
-    return as_pytorch(module), name
+    return public, name
 
 
 def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:

@@ -163,7 +163,7 @@ def _is_slot(target: Any, name: str) -> bool:
     descriptor = getattr(type(target), name, None)
     if not isinstance(descriptor, MemberDescriptorType):
         return False
-    return descriptor.__objclass__.__module__.partition(".")[0] != "taper"
+    return descriptor.__objclass__.__module__.partition(".")[0] not in ("taper", "torch")
 
 
 def refuse_state(target: Any, state: Any) -> NoReturn:

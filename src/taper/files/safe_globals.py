@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
+from taper.compat.paths import public_module
+
 _allowed: list[Any] = []
 
 
@@ -92,6 +94,10 @@ def names_of(objects: Iterable[Any]) -> dict[str, Any]:
             name = f"{each.__module__}.{getattr(each, '__qualname__', each.__name__)}"
             names[name] = each
             names[as_pytorch(name)] = each
+            if isinstance(each, type):
+                names[
+                    f"{public_module(each.__module__, each.__qualname__)}.{each.__qualname__}"
+                ] = each
             # NumPy 1 had its private modules under another name.
             names[name.replace("numpy._core.", "numpy.core.", 1)] = each
     return names

@@ -23,7 +23,7 @@ from taper.autograd.meta import (
 )
 from taper.autograd.new_views import new_view, new_views
 from taper.autograd.provenance import internal, user_frame
-from taper.autograd.state import local
+from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.autograd.views import (
     requires_grad,
     set_history,
@@ -122,20 +122,23 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
             f"    return {on_arrays}"
         )
     source.add("state = local.state\nmode = state.mode")
-    source.add(f"if mode > 1:\n    return run_in_mode(OP_{name}, state, {everything})")
+    one = not (op.view or op.many_outputs or len(op.outputs) > 1)
+    plainly = NO_GRAD | INFERENCE if one else NO_GRAD  # modes beyond these take the long way
+    source.add(f"if mode > {plainly}:\n    return run_in_mode(OP_{name}, state, {everything})")
     _add_unpacking(source, op, everything, dunder)
     _add_kernel(source, op, everything)
-    if op.view or op.many_outputs or len(op.outputs) > 1:
-        _add_result(source, op)
-        if op.differentiable:
-            add_recording(source, op)
-    else:
+    if one:
         source.add("if type(r) is not ndarray:\n    r = asarray(r)")
         if op.differentiable:
             add_recording_of_one(source, op)
         else:
             source.add(f"flag = {_flag_without_gradient(op)}")
         source.add("t = fresh(r, flag)")
+        source.add(f"if mode > {NO_GRAD}:\n    t._counter = INFERENCE_COUNTER")
+    else:
+        _add_result(source, op)
+        if op.differentiable:
+            add_recording(source, op)
     source.add(f"return {result_expression(op)}")
     return source.text()
 

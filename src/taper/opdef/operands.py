@@ -222,6 +222,10 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
     that the call comes from a file that declares operators.  Beside a Tensor, a NumPy scalar is a
     number.  Where PyTorch takes a number for the first tensor, the number becomes a tensor.
     """
+    for each in flat(arguments):
+        run = getattr(each.__class__, "_run_operator", None)  # a tensor whose array is elsewhere
+        if run is not None:
+            return run(op, arguments)
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
         first = arguments[0] if op.params[0].kind == "tensor" else None
         unfit = first is not None and not isinstance(first, np.ndarray | np.generic)

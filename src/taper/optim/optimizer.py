@@ -6,6 +6,7 @@ Knows parameters and dictionaries; how a parameter is updated is the subclass's 
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -66,6 +67,9 @@ def with_step_hooks(step: Any) -> Any:
 
     @functools.wraps(step)
     def stepped(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if self._around_step is not None:
+            with self._around_step(self):
+                return run_with_hooks(self, step, (self, *args), kwargs)
         recorder = local.state.recorder
         if recorder is not None:
             name = f"Optimizer.step#{type(self).__name__}.step"
@@ -128,6 +132,8 @@ class Optimizer:
     # Empty: optimizers around another one often leave `super().__init__` out.
     _optimizer_step_pre_hooks: Mapping[int, Callable[..., Any]] = MappingProxyType({})
     _optimizer_step_post_hooks: Mapping[int, Callable[..., Any]] = MappingProxyType({})
+    # A context around each step, for parameters that have their elements elsewhere.
+    _around_step: Any = None
     _optimizer_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
     _optimizer_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
     _optimizer_load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
@@ -178,6 +184,11 @@ class Optimizer:
             lines.append(f"\nParameter Group {number}" if number else "Parameter Group 0")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
         return "\n".join([*lines, ")"])
+
+    def _repr_html_(self) -> str:
+        # late: only notebooks ask
+        text: str = importlib.import_module("taper.viz.notebook").optimizer_html(self)
+        return text
 
     # --- training ----------------------------------------------------------------------------
 
@@ -254,6 +265,8 @@ class Optimizer:
                 "information"
             )
         self._check_groups(params, names)
+        for param in params:
+            self._around_step = getattr(type(param), "_around_step", self._around_step)
         param_group["params"] = params
         if names is not None:
             param_group["param_names"] = names

@@ -154,7 +154,8 @@ class _Group:
             register = self.registers[each]
             if register.first < 0:
                 register.first = len(self.instructions)
-            register.last = len(self.instructions)
+            # A reduction, which comes after all instructions, may need it for longer.
+            register.last = max(register.last, len(self.instructions))
 
     def _reduce(self, node: Node) -> None:
         (value,) = node.inputs

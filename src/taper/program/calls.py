@@ -11,36 +11,40 @@ from typing import Any
 
 import numpy as np
 
+from taper.amp.grad_scaler import GradScaler
 from taper.arrays.strides import empty_with
 from taper.autograd.accumulate import _accumulate
 from taper.autograd.meta import AutogradMeta
 from taper.autograd.views import bump_version, version_counter
+from taper.nn.modules.module import Module
 from taper.nn.utils import clip_grad
 from taper.opdef import Op, methods, named_composites
 from taper.opdef.writes import check_destination, compute
+from taper.ops.activation import leaky
 from taper.ops.attention import scaled
+from taper.ops.creation import copy
 from taper.ops.index import getitem
 from taper.ops.norm import batch
+from taper.ops.random import dropout
 from taper.optim.lr_scheduler.base import LRScheduler
+from taper.optim.swa_utils import AveragedModel
 from taper.program.form import Place
 from taper.sampling import discrete
+from taper.sampling.generator import Generator
 from taper.tensor import Tensor, wrap
 
 # Operators whose result has a shape that depends on data, or that give Python something to see.
 BY_DATA = frozenset(
-    "nonzero masked_select unique unique_consecutive unique_dim index_bool argwhere bincount "
-    "_unique2 histogramdd combinations".split()
+    "nonzero masked_select unique_consecutive_slices unique_dim bincount _unique2 "
+    "_pack_padded_sequence _packed_rows".split()
 )
-
-# Operators of the table that draw random numbers: they run even if nobody reads the result.
-DRAWING_OPERATORS = frozenset("bernoulli rrelu_with_noise binomial poisson _sample".split())
 
 # Functions that give Python numbers out of tensors, or show their memory.
 READERS = (
     "item tolist numpy is_nonzero equal allclose __bool__ __float__ __int__ __index__ __complex__ "
     "__array__ __contains__ __repr__ __format__ __str__ data_ptr storage untyped_storage "
-    "repeat_interleave __dlpack__ bincount nonzero_static requires_grad_ register_hook "
-    "retain_grad register_post_accumulate_grad_hook set_ resize_ resize_as_ swap_tensors "
+    "repeat_interleave __dlpack__ bincount nonzero_static requires_grad_ retain_grad "
+    "register_post_accumulate_grad_hook set_ resize_ resize_as_ swap_tensors "
     "share_memory_ map_ map2_ apply_ detach_"
 ).split()
 
@@ -48,8 +52,8 @@ READERS = (
 MAKERS = (
     "zeros ones empty full arange range linspace logspace eye tensor as_tensor scalar_tensor "
     "zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full new_tensor "
-    "empty_strided tril_indices triu_indices hann_window hamming_window blackman_window "
-    "bartlett_window kaiser_window one_hot"
+    "empty_strided new_empty_strided tril_indices triu_indices hann_window hamming_window "
+    "blackman_window bartlett_window kaiser_window one_hot"
 ).split()
 DRAWERS = (
     "rand randn randint randperm rand_like randn_like randint_like normal multinomial poisson"
@@ -58,6 +62,9 @@ WRITERS = (
     "normal_ uniform_ random_ bernoulli_ exponential_ geometric_ cauchy_ log_normal_"
 ).split()
 
+
+# Methods that let somebody see a gradient during a backward pass.
+HOOKERS = ("register_hook",)
 
 # Methods that let a tensor look at its memory in another way.
 TURNERS = "transpose_ swapaxes_ swapdims_ t_ squeeze_ unsqueeze_".split()
@@ -88,6 +95,11 @@ def operator_call(op: Op) -> Callable[..., Any]:
         return unwrapped(op.call(op.function, tensors(arguments)))
 
     return run
+
+
+def only_result(run: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that returns one array in a list, as `unbind` may, without the list."""
+    return lambda *arguments: run(*arguments)[0]
 
 
 def write_call(op: Op, owner: Tensor | None, place: Place) -> Callable[..., Any]:
@@ -170,6 +182,12 @@ def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
     return run
 
 
+def set_grad(setter: Callable[..., Any], tensor: Tensor, grad: np.ndarray) -> np.ndarray:
+    """Let an array be the gradient of a tensor."""
+    setter(tensor, wrap(grad))
+    return grad
+
+
 def special_functions() -> dict[Any, tuple[str, str]]:
     """The functions beside the table that a recording must see: (way, name) by function.
 
@@ -184,6 +202,7 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         ("draw", DRAWERS),
         ("write", WRITERS),
         ("turn", TURNERS),
+        ("hook", HOOKERS),
     ):
         for name in names:
             for function in (named.get(name), methods.get(name), getattr(Tensor, name, None)):
@@ -193,16 +212,32 @@ def special_functions() -> dict[Any, tuple[str, str]]:
         found[function] = ("fill", function.__name__)
     found[batch.follow] = ("follow", "batch_norm")
     found[getitem._number_tensor] = ("make", "number")
+    found[copy.zeros_of] = ("make", "zeros")
     found[scaled.triangle] = ("make", "triangle")
+    found[dropout.alpha_factor] = ("make", "alpha_factor")
+    found[dropout.alpha_shift] = ("make", "alpha_shift")
+    found[leaky.draw_slopes] = ("draw", "rrelu")
     for name in ("clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"):
         found[getattr(clip_grad, name)] = ("effect", name)
-    setter = Tensor.__dict__["grad"].fset if "grad" in Tensor.__dict__ else None
-    if setter is not None:
-        found[setter] = ("effect", "grad")
+    for function in (Module.zero_grad, AveragedModel.update_parameters):
+        found[function] = ("effect", function.__qualname__)
+    for name in ("unscale_", "step", "update"):
+        found[getattr(GradScaler, name)] = ("effect", f"GradScaler.{name}")
+    for kind in _subclasses(Generator):
+        for name in ("manual_seed", "seed", "initial_seed", "get_state", "set_state"):
+            if name in kind.__dict__:
+                found[kind.__dict__[name]] = ("read", f"Generator.{name}")
+    for name in ("data", "requires_grad", "grad_dtype"):
+        found[Tensor.__dict__[name].fset] = ("read", name)
+    gradient: Any = Tensor.__dict__["grad"]
+    found[gradient.fget] = ("look", "grad")
+    found[gradient.fset] = ("grad", "grad")
     for scheduler in _subclasses(LRScheduler):
         step = scheduler.__dict__.get("step")
         if hasattr(step, "__code__"):
             found[step] = ("effect", "scheduler.step")
+        if "get_last_lr" in scheduler.__dict__:
+            found[scheduler.__dict__["get_last_lr"]] = ("read", "get_last_lr")
     return found
 
 

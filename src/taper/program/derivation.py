@@ -47,7 +47,7 @@ def derive(
     }
     try:
         _run_alone(recorder, roots, arrivals, border)
-    except RuntimeError:  # the graph was freed
+    except RuntimeError:  # the graph was freed, or the recorder has given up
         return None, []
     finally:
         backward, program.instructions = program.instructions, forward
@@ -128,6 +128,7 @@ def _run_alone(recorder: Recorder, roots: list[Any], arrive: Any, border: dict[A
     state.graph_task = task
     task.look_around(state)
     try:
-        passes.run_pass(recorder, task, state, arrive, border)
+        with recorder.recording():  # some nodes compute with operators
+            passes.run_pass(recorder, task, state, arrive, border)
     finally:
         state.mode, state.current_node, state.graph_task = mode, current, running

@@ -33,7 +33,7 @@ _GLOBAL_HOOKS = (
 class Arguments:
     """The arguments of a call: tensors, and everything else in its place."""
 
-    __slots__ = ("places", "rest", "spec", "tensors")
+    __slots__ = ("attributes", "places", "rest", "spec", "tensors")
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         leaves, self.spec = tree_flatten((args, kwargs))
@@ -51,6 +51,10 @@ class Arguments:
                 self.tensors.append(leaf)
             self.places.append(numbers[id(leaf)])
 
+    def note_attributes(self) -> None:
+        """Remember the attributes that somebody has given to tensors."""
+        self.attributes = [dict(vars(each)) for each in self.tensors]
+
     def agree(self, other: Arguments) -> bool:
         """Whether the arguments are the same, but for what the tensors are."""
         return (
@@ -59,6 +63,17 @@ class Arguments:
             and all(
                 one is two or same(one, two) for one, two in zip(self.rest, other.rest, strict=True)
             )
+        )
+
+    def are_still(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the call has left lists and dictionaries among its arguments alone."""
+        now = Arguments(args, kwargs)
+        return (
+            self.places == now.places
+            and self.spec == now.spec
+            and all(one is two for one, two in zip(self.rest, now.rest, strict=True))
+            and all(one is two for one, two in zip(self.tensors, now.tensors, strict=True))
+            and self.attributes == [dict(vars(each)) for each in now.tensors]
         )
 
     def with_tensors(self, tensors: Sequence[Tensor]) -> Any:
@@ -84,12 +99,18 @@ def kind_of(tensor: Tensor) -> tuple[Any, ...]:
         bool(tensor.requires_grad),
         type(tensor),
         tensor._counter is INFERENCE_COUNTER,
-        _has_hooks(tensor._meta),
+        bool(tensor.is_leaf),
+        tuple(vars(tensor).items()),
+        _hooks(tensor._meta),
     )
 
 
-def _has_hooks(meta: Any) -> bool:
-    return meta is not None and bool(meta.hooks or meta.post_accumulate_hooks)
+def _hooks(meta: Any) -> tuple[Any, ...]:
+    """The hooks of a tensor: by identity, since functions equal nothing but themselves."""
+    if meta is None or not (meta.hooks or meta.post_accumulate_hooks):
+        return ()
+    tables = meta.hooks or {}, meta.post_accumulate_hooks or {}
+    return tuple([tuple(each.values()) for each in tables])
 
 
 def modes_of(state: State) -> tuple[Any, ...]:
@@ -113,21 +134,28 @@ class Guards:
         state: State,
         program: Program | None,
         surroundings: Surroundings | None,
+        grads: Sequence[tuple[Tensor, bool]] = (),
     ) -> None:
         self.arguments = arguments.without_tensors()
         self.kinds = [kind_of(each) for each in arguments.tensors]
         self.modes = modes_of(state)
         self.surroundings = surroundings
         self.fast: tuple[Any, ...] | None = None
+        self.grads = tuple(grads)  # whether tensors, whose gradients were looked at, had one
+        known = [each.tensor for each in program.externals] if program is not None else []
+        if surroundings is not None:
+            known += surroundings.tensors.values()
         self.externals = [
-            (each.tensor, each.tensor._array, each.tensor._requires_grad, kind_of(each.tensor))
-            for each in (program.externals if program is not None else ())
+            (each, each._array, each._requires_grad, kind_of(each))
+            for each in dict(zip(map(id, known), known, strict=True)).values()
         ]
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Let calls with such arguments be recognised in C, by identity: 0.5 us and not 10."""
         around = self.surroundings
         if native is None or kwargs or around is None or not all(map(tree_is_leaf, args)):
+            return
+        if around.arrays:  # their content counts
             return
         expected = [_expected(each) if isinstance(each, Tensor) else each for each in args]
         externals = [part for tensor, *kind, _ in self.externals for part in (tensor, *kind)]
@@ -139,6 +167,8 @@ class Guards:
             tuple([part for each in around.entries for part in each]),
             tuple([part for each in around.cells for part in each]),
             tuple([part for each in sequences for part in each]),
+            tuple([part for each in self.grads for part in each]),
+            tuple([part for each in around.functions for part in each]),
         )
 
     def hold_at_once(self, args: tuple[Any, ...], state: State) -> bool:
@@ -169,6 +199,9 @@ class Guards:
             ):
                 continue
             if kind_of(tensor) != kind:
+                return False
+        for tensor, had in self.grads:
+            if (tensor._meta is not None and tensor._meta.grad is not None) is not had:
                 return False
         return self.surroundings is None or self.surroundings.changed() is None
 

@@ -6,11 +6,13 @@ their states), the second is recorded, later ones are replayed.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from taper.amp.casts import casts_of_its_own, without_autocast
 from taper.autograd.grad_mode import enable_grad
 from taper.autograd.provenance import describe
 from taper.autograd.state import local
@@ -27,7 +29,7 @@ from taper.program.replays import (
     plain_results,
     tensor_of,
 )
-from taper.program.watching import Surroundings, Watcher
+from taper.program.watching import PLAIN, Surroundings, Watcher
 from taper.random import get_rng_state, set_rng_state
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
@@ -52,8 +54,12 @@ class Entry:
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
+        state = local.state
+        run = self.runner.run
+        if state.autocast is not None:  # the casts are instructions
+            run = functools.partial(_without_autocast, run, state)
         try:
-            arrays = self.runner.run([each._array for each in tensors])
+            arrays = run([each._array for each in tensors])
         except Exception as error:
             instruction = self.runner.failed()
             if instruction is not None:
@@ -114,6 +120,8 @@ class Entry:
             return each
         if each.tensor is not None:
             return each.tensor
+        if each.leaf is not None:
+            return each.leaf._meta.grad
         if each.position >= 0:
             return tensors[each.position]
         if each.number not in made:
@@ -131,20 +139,25 @@ def learn(
 ) -> tuple[Any, Entry, dict[Any, Any]]:
     """Call a function once more, recorded; returns its result, what is known, the code it ran."""
     state = local.state
+    arguments.note_attributes()
     surroundings = Surroundings(codes, function, arguments.rest)
     recorder = Recorder(arguments.tensors)
     watcher = recorder.watcher = Watcher()
+    recorder.surroundings = surroundings
     if surroundings.refusal is not None:
         recorder.give_up(surroundings.refusal)
-    with watcher, recorder.recording():
+    with watcher, recorder.recording(), casts_of_its_own():
         result = function(*args, **kwargs)
     refusal = recorder.refusal or watcher.effect
     changed = surroundings.changed()
+    if changed is None and not arguments.are_still(args, kwargs):
+        changed = "its arguments"
     if refusal is None and changed is not None:
         refusal = f"the function changes {changed}", recorder.place()
     if refusal is None and surroundings.has_drawn():
         refusal = "random numbers of NumPy's are drawn", recorder.place()
-    entry = Entry(Guards(arguments, state, recorder.program, surroundings), refusal)
+    guards = Guards(arguments, state, recorder.program, surroundings, recorder.grads_read())
+    entry = Entry(guards, refusal)
     if recorder.program.instructions:
         entry.place = recorder.program.instructions[0].place
     if refusal is None:
@@ -167,6 +180,10 @@ def learn(
     return plain_results(result), entry, watcher.codes
 
 
+def _without_autocast(run: Callable[..., Any], state: Any, arrays: Any) -> Any:
+    return without_autocast(run, (arrays,), {}, state)
+
+
 def _writes_outside(instruction: Any) -> bool:
     return any(each.memory.origin in ("input", "external") for each in instruction.writes)
 
@@ -179,6 +196,7 @@ class _Results:
         self.values: list[Value] = []  # what the program returns
         self.live: list[tuple[Result, Tensor]] = []  # those with a history
         self._known: dict[int, Result] = {}
+        self._memories: set[int] = set()
 
     def describe(self, leaf: Any) -> Any:
         """A Result for a tensor, a Number for what `item()` gave, else the leaf itself."""
@@ -189,6 +207,8 @@ class _Results:
             if id(leaf) not in self._known:
                 self._known[id(leaf)] = self._result(leaf)
             return self._known[id(leaf)]
+        if not isinstance(leaf, PLAIN) and not self.recorder.surroundings.has_seen(leaf):
+            self.recorder.give_up("an object is returned that the function has made")
         if self.recorder.watcher.reads and isinstance(leaf, str | float | int | complex):
             # It may be made of a number that was read: `"%.2f" % x.item()` does not tell.
             if not isinstance(leaf, bool):
@@ -201,9 +221,15 @@ class _Results:
             if each is tensor:
                 found.position = position
                 return found
+        found.leaf = self.recorder.leaf_of(tensor)
+        if found.leaf is not None:
+            return found
         value = self.recorder.value_of(tensor)
         if value is None:
             return found
+        if value.memory.number in self._memories:
+            self.recorder.give_up("two results share their memory")
+        self._memories.add(value.memory.number)
         if value.origin == "external" and value.tensor is tensor:
             found.tensor = tensor
         elif value.memory.origin in ("input", "external"):

@@ -1,7 +1,8 @@
 """Backward passes seen by a recording: formulas, what the engine does between them, the leaves.
 
 Owns: a pass that computes what `autograd.engine` computes, in the same order, and writes it down.
-A node that is no operator of the table, or that somebody has hooks on, ends the recording.
+Hooks of tensors, custom Functions and writes into views compute with operators, which the recorder
+sees as any others; what comes back from them as an array that nobody knows ends the recording.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from taper.autograd import engine
-from taper.autograd.accumulate import AccumulateGrad
+from taper.autograd.accumulate import AccumulateGrad, _accumulate
+from taper.autograd.context import BackwardCFunction
 from taper.autograd.engine import GraphTask
 from taper.autograd.fitting import fit, fit_array, lay_out_sum
+from taper.autograd.hooks import run_tensor_hooks
 from taper.autograd.node import Node
 from taper.autograd.state import State
 from taper.opdef.nodes import TableNode, apply_slowly
@@ -41,10 +44,10 @@ def run_pass(
     With `arrive` gradients go there and not into `.grad`; those for an edge of `border` go there
     for its tensor, and not beyond.
     """
-    if task.create_graph:
+    if task.records:
         recorder.give_up("a pass with create_graph=True runs")
-    elif task.wanted is not None:
-        recorder.give_up("gradients are asked for with autograd.grad or backward(inputs=...)")
+    elif task.create_graph:
+        recorder.give_up("a backward pass runs under autocast")
     if recorder.refusal is not None and arrive is None:
         engine.run_in_python(task, state)
         return
@@ -86,9 +89,12 @@ class _Pass:
             if self.arrive is not None and node in self.at_border:
                 self.arrive(tensor, self.at_border[node][nr])
 
-    def _send(self, node: Node, results: Sequence[Any]) -> list[Node]:
+    def _send(self, node: Node, results: Sequence[Any] | None) -> list[Node]:
         """Send gradients along their edges; returns the nodes that then are ready."""
-        got_ready = []
+        got_ready: list[Node] = []
+        if results is None:
+            return got_ready
+        needed = self.task.needed
         for position, following in enumerate(node._edges):
             if following is None:
                 continue
@@ -101,7 +107,7 @@ class _Pass:
             if outside:
                 continue
             self.awaited[following] -= 1
-            if not self.awaited[following]:
+            if not self.awaited[following] and (needed is None or following in needed):
                 got_ready.append(following)
         return got_ready
 
@@ -156,23 +162,92 @@ def _fit(
 
 def _evaluate(
     recorder: Any, node: Node, grads: list[Any], task: GraphTask, arrive: Arrival | None
-) -> Sequence[Any]:
-    """Run one node, and write down its formulas."""
-    if isinstance(node, AccumulateGrad):
-        _arrive(recorder, node, grads, task, arrive)
-        return ()
-    if recorder.refusal is None and _has_hooks(node):
-        recorder.give_up(f"{node.name()} has hooks", _place(node))
-    if not isinstance(node, TableNode):
-        recorder.give_up(f"{node.name()} is no operator of the table", _place(node))
+) -> Sequence[Any] | None:
+    """Run one node, and write down its formulas; None if it was only asked for its gradients."""
     if recorder.refusal is not None:
-        return engine.evaluate(node, grads, task) or ()
+        if arrive is not None:
+            raise NotWrittenDownError
+        return engine.evaluate(node, grads, task)
+    runs = task.needed is None or engine.runs(node, task)
+    if runs and task.wanted is not None:
+        engine.capture(node, grads, task)
+    if arrive is None:
+        _run_tensor_hooks(recorder, node, grads)
+    else:
+        _refuse_code_of_users(recorder, node)
+    if not runs:
+        engine.capture(node, grads, task)
+        return None
+    if isinstance(node, AccumulateGrad):
+        _arrive(recorder, node, grads, arrive)
+        return ()
+    if recorder.refusal is not None:
+        return engine.apply(node, grads, task)
+    if not isinstance(node, TableNode):
+        return _through_operators(recorder, node, grads, task)
     if node._passes_undefined and all([grad is None for grad in grads]):
         return (None,) * len(node._edges)
-    results = apply_slowly(node, grads, False, call=functools.partial(_formula, recorder, node))
+    needs = None if task.needed is None else engine.needed_edges(node, task.needed)
+    run = functools.partial(_formula, recorder, node)
+    results = apply_slowly(node, grads, False, needs, call=run)
     if node._saves and not task.keep_graph:
         node._release(task.place)
     return results
+
+
+class NotWrittenDownError(RuntimeError):
+    """A pass that runs only in order to be written down cannot be."""
+
+
+def _refuse_code_of_users(recorder: Any, node: Node) -> None:
+    """Give up where a pass that nobody has asked for would call functions of the user's."""
+    if isinstance(node, AccumulateGrad):
+        return  # its hooks run when the gradient arrives
+    extra = node._extra
+    hooks = extra is not None and (
+        extra.tensor_hooks or extra.retained or extra.pre_hooks or extra.post_hooks
+    )
+    if hooks or isinstance(node, BackwardCFunction):
+        recorder.give_up(f"{node.name()} has hooks, or is a custom Function", _place(node))
+        raise NotWrittenDownError
+
+
+def _run_tensor_hooks(recorder: Any, node: Node, grads: list[Any]) -> None:
+    """Run the hooks of tensors, whose operators the recorder sees."""
+    extra = node._extra
+    hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
+    if extra is not None and (extra.retained or extra.pre_hooks or extra.post_hooks):
+        recorder.give_up(f"{node.name()} has hooks, or a gradient is retained", _place(node))
+    if hooks and not recorder.watches(node.variable):  # type: ignore[attr-defined]
+        recorder.give_up("a leaf has hooks that no variable of the function leads to")
+    if not hooks and (extra is None or not extra.tensor_hooks):
+        return
+    for grad in grads:
+        if grad is not None and recorder.find(grad) is None:
+            recorder.constant(grad)
+    run_tensor_hooks(node, hooks, grads, False)
+    _must_be_known(recorder, grads, "a hook returns")
+
+
+def _through_operators(
+    recorder: Any, node: Any, grads: list[Any], task: GraphTask
+) -> Sequence[Any]:
+    """Run a node that computes with operators, which the recorder sees."""
+    if isinstance(node, BackwardCFunction):
+        for nr, grad in enumerate(grads):
+            made = node._materialized(nr, grad) if grad is None else None
+            if made is not None:
+                recorder.constant(made._array)
+                grads[nr] = made._array
+    results = engine.apply(node, grads, task)
+    _must_be_known(recorder, results, f"{node.name()} is no operator of the table and returns")
+    return results
+
+
+def _must_be_known(recorder: Any, arrays: Sequence[Any], who: str) -> None:
+    for each in arrays:
+        if each is not None and recorder.find(each) is None:
+            recorder.give_up(f"{who} a tensor that no operator has made")
 
 
 def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> Any:
@@ -184,8 +259,8 @@ def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> An
             if isinstance(each, np.ndarray) and recorder.find(each) is None and not each.any():
                 recorder.constant(each)  # in the place of a gradient that nobody sent
         given = recorder.references(tuple(arguments))
+        result = _as_arrays(result)
         found = flat(result)
-        result, found = _as_arrays(result, found)
         outputs = [recorder.made(each) for each in found]
         name = node.name()
         run = flattened(formula.function)
@@ -193,12 +268,11 @@ def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> An
     return result
 
 
-def _as_arrays(result: Any, found: list[Any]) -> tuple[Any, list[Any]]:
-    """A result that is one NumPy number becomes an array, which keeps its identity."""
-    if len(found) == 1 and found[0] is not None and not isinstance(found[0], np.ndarray):
-        made = np.asarray(found[0])
-        return (made if not isinstance(result, tuple) else (made,)), [made]
-    return result, found
+def _as_arrays(result: Any) -> Any:
+    """NumPy's numbers among results become arrays, which keep their identity."""
+    if isinstance(result, tuple | list):
+        return type(result)([_as_arrays(each) for each in result])
+    return np.asarray(result) if isinstance(result, np.generic) else result
 
 
 def flattened(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -218,35 +292,28 @@ def flat(result: Any) -> list[Any]:
     return [result]
 
 
-def _arrive(
-    recorder: Any, node: AccumulateGrad, grads: list[Any], task: GraphTask, arrive: Arrival | None
-) -> None:
+def _arrive(recorder: Any, node: AccumulateGrad, grads: list[Any], arrive: Arrival | None) -> None:
     leaf, grad = node.variable, grads[0]
     if arrive is not None:
         arrive(leaf, grad)
         return
     meta: Any = leaf._meta
-    if recorder.refusal is None and (
-        meta.hooks or meta.post_accumulate_hooks or _has_hooks(node) or leaf._view is not None
-    ):
-        recorder.give_up("a leaf has hooks, or is a view")
+    if leaf._view is not None:
+        recorder.give_up("a leaf is a view")
+    if meta.post_accumulate_hooks and not recorder.watches(leaf):
+        recorder.give_up("a leaf has hooks that no variable of the function leads to")
     known = recorder.find(leaf._array)
     if known is not None and known.origin == "input":  # another call has another one
         recorder.give_up("an argument receives a gradient inside the function")
     argument = None if grad is None or recorder.refusal else recorder.references(grad)
     with recorder.suspended():
-        engine.evaluate(node, grads, task)
+        _accumulate(leaf, meta, grads)
     if grad is not None and recorder.refusal is None and leaf._requires_grad:
         outputs: list[Value | None] = [recorder.made(meta.grad._array)]
         run = calls.leaf_call(leaf)
         recorder.emit("accumulate", "accumulate", run, (argument,), outputs, of=leaf)
-
-
-def _has_hooks(node: Node) -> bool:
-    extra = node._extra
-    return extra is not None and bool(
-        extra.tensor_hooks or extra.retained or extra.pre_hooks or extra.post_hooks
-    )
+    if meta.post_accumulate_hooks:
+        node._run_post_accumulate_hooks(meta)
 
 
 def _place(node: Node) -> Any:

@@ -2,6 +2,8 @@
 
 Owns: slots (see `native/program.c`) and the numbers that `native.make_program` reads.  Arrays that
 live at different times share places in one arena; what leaves the program has memory of its own.
+Large arrays come from NumPy's allocator when they are needed and go when they are not: it keeps
+their memory for the next one, and so calls and steps share it.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import numpy as np
 
 from taper.opdef import FLOAT, Op
 from taper.program.blocks import group_of
+from taper.program.convolutions import fast_convolution
 from taper.program.form import Instruction, Value, filled, values_in
 from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
@@ -23,6 +26,7 @@ from taper.tensor import Tensor
 ARENA, FIXED, INPUT, TENSOR, FRESH, CALLED = range(6)
 GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE = range(6)
 _ALIGNED = 64
+_LARGE = 65536  # bytes from which the allocator keeps memory (native/memory.c)
 
 
 class Slot:
@@ -36,6 +40,7 @@ class Slot:
         self.bytes = bytes_
         self.place = 0  # in the arena, or the number of the input
         self.written = False
+        self.is_dropped = kind == CALLED  # as soon as nobody needs it any more
         self.first = self.last = -1  # positions of the steps that use it
 
     def described(self) -> tuple[Any, ...]:
@@ -129,6 +134,9 @@ class Plan:
             slot = self._slot(CALLED, node)
         elif node.number in self.escaping:
             slot = self._renewed(self.escaping[node.number])
+        elif node.size * node.dtype.itemsize >= _LARGE:
+            slot = self._renewed(node)
+            slot.is_dropped = True
         else:
             slot = self._slot(ARENA, node, node.size * node.dtype.itemsize)
         self._of_nodes[node.number] = slot
@@ -197,6 +205,8 @@ class Plan:
         function, arguments = _flat(
             instruction, dict(zip(map(id, node.what), handles, strict=True))
         )
+        if not self.trace.graph.exact:
+            function = fast_convolution(instruction) or function
         outputs = self._outputs(node, instruction)
         return CALL, (function, arguments, outputs)
 
@@ -227,10 +237,10 @@ class Plan:
     # --- memory ----------------------------------------------------------------------------------
 
     def _drop(self) -> None:
-        """Let results of calls go when nobody needs them any more."""
+        """Let results of calls and large arrays go when nobody needs them any more."""
         ends: dict[int, list[int]] = {}
         for slot in self.slots:
-            if slot.kind == CALLED and slot.last < self.position:
+            if slot.is_dropped and slot.last < self.position:
                 ends.setdefault(slot.last, []).append(slot.number)
         steps, rows = [], []
         for nr, (made, row) in enumerate(zip(self.steps, self.rows, strict=True)):

@@ -24,10 +24,15 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.node import Node
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import State, local
+from taper.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
+from taper.optim.rule_optimizer import RuleOptimizer
 from taper.program import calls, passes
 from taper.program.form import Instruction, Place, Program, Value
-from taper.program.reads import number
+from taper.program.reads import Read, number
+from taper.random import default_generator
+from taper.sampling.generator import Generator
 from taper.tensor import Tensor, storage_of
+from taper.utils._pytree import tree_leaves
 
 # Kinds of instructions that may be left out if nobody reads what they return.
 _PURE = ("op", "formula", "fit", "add")
@@ -42,16 +47,20 @@ class Recorder:
         self.program = Program()
         self.refusal: tuple[str, Place] | None = None  # why there is no program
         self.watcher: Any = None  # of the user's code, if somebody watches
+        self.surroundings: Any = None  # what the user's code can reach
+        self._grads_read: dict[int, Tensor] = {}  # tensors whose `.grad` was looked at
         self._values: dict[int, Value] = {}  # by the identity of their arrays
         self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
         self._kept: list[Any] = []  # nothing is freed while identities count
         # Whatever is used and not among these was made by the call itself.
         self._existing = {id(each): each for each in gc.get_objects() if isinstance(each, Tensor)}
-        self._old_grads = {
-            id(each._meta.grad)
-            for each in self._existing.values()
-            if getattr(each, "_meta", None) is not None
-        }
+        grads = [
+            (number, each._meta.grad)
+            for number, each in self._existing.items()
+            if getattr(each, "_meta", None) is not None and each._meta.grad is not None
+        ]
+        self._with_grads = {number for number, _ in grads}
+        self._old_grads = {id(grad) for _, grad in grads}
         for nr, tensor in enumerate(inputs):
             self.program.inputs.append(self._new(tensor._array, "input", index=nr, tensor=tensor))
 
@@ -130,6 +139,22 @@ class Recorder:
             return {name: self.references(each) for name, each in structure.items()}
         return structure
 
+    def leaf_of(self, tensor: Tensor) -> Tensor | None:
+        """The leaf from before the call whose gradient a tensor is."""
+        for each in self.program.instructions:
+            leaf = each.of if each.kind == "accumulate" else None
+            if isinstance(leaf, Tensor) and leaf._meta is not None and leaf._meta.grad is tensor:
+                return leaf
+        return None
+
+    def watches(self, tensor: Tensor) -> bool:
+        """Whether the guards know what hooks a tensor has, and what these read."""
+        return self.surroundings is not None and self.surroundings.knows(tensor)
+
+    def grads_read(self) -> list[tuple[Tensor, bool]]:
+        """The tensors whose `.grad` was looked at, and whether they had one before the call."""
+        return [(each, nr in self._with_grads) for nr, each in self._grads_read.items()]
+
     def give_up(self, reason: str, place: Place | None = None) -> Any:
         """End the recording; the call itself goes on eagerly."""
         if self.refusal is None:
@@ -182,14 +207,19 @@ class Recorder:
         if self.refusal is not None:
             return run()
         before = storage_of(call.arguments[0]._array) if call.kind == "inplace" else None
-        result = run()
+        stamp = default_generator.stamp
+        with self.suspended():  # what the kernel calls is part of the operator
+            result = run()
         if call.kind == "inplace":
             self._note_write(call, arguments, before)
-        else:
-            self._note_operator(call, arguments, result)
+        else:  # one that has drawn random numbers runs even if nobody reads the result
+            drawn = default_generator.stamp != stamp or _is_given_a_generator(call)
+            self._note_operator(call, arguments, result, drawn)
         return result
 
-    def _note_operator(self, call: Call, arguments: tuple[Any, ...], result: Any) -> None:
+    def _note_operator(
+        self, call: Call, arguments: tuple[Any, ...], result: Any, drawn: bool
+    ) -> None:
         outputs = []
         for each in result if isinstance(result, tuple | list) else (result,):
             if not isinstance(each, Tensor) or each._change is not None:
@@ -199,9 +229,10 @@ class Recorder:
                 self.give_up("inference mode is on")
                 return
             outputs.append(self.made(each._array))
-        drawn = call.op.name in calls.DRAWING_OPERATORS
-        run = calls.operator_call(call.op)
-        self.emit("op", call.name, run, arguments, outputs, of=call.op, pure=not drawn)
+        run, of = calls.operator_call(call.op), call.op
+        if isinstance(result, tuple | list) and len(outputs) == 1:
+            run, of = calls.only_result(run), None
+        self.emit("op", call.name, run, arguments, outputs, of=of, pure=not drawn)
 
     def _note_write(self, call: Call, arguments: tuple[Any, ...], before: Any) -> None:
         target: Tensor = call.arguments[0]
@@ -251,6 +282,31 @@ class Recorder:
                 return found
         self.give_up(f"{name}: a value is read into Python, or a tensor changes its nature")
         return run(*args, **kwargs)
+
+    def _see_look(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        tensor = args[0]
+        if id(tensor) in self._existing:
+            self._grads_read[id(tensor)] = tensor
+            if any(each.tensor is tensor for each in self.program.inputs):
+                self.give_up("the gradient of an argument is read")
+        return run(*args, **kwargs)
+
+    def _see_hook(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        if id(args[0]) in self._existing:
+            self.give_up(f"{name}: a tensor from before the call gets a hook")
+        return run(*args, **kwargs)
+
+    def _see_grad(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        tensor, grad = args
+        value = None if grad is None else self.value_of(grad)
+        if any(each.tensor is tensor or each is value for each in self.program.inputs):
+            self.give_up("the gradient of an argument is set, or an argument becomes a gradient")
+        if value is None or value.origin == "external":
+            return self._see_effect(function, name, run, args, kwargs)
+        with self.suspended():
+            run(*args, **kwargs)
+        call = functools.partial(calls.set_grad, function, tensor)
+        self.emit("accumulate", name, call, (value,), [value])
 
     def _see_make(
         self, function: Any, name: str, run: Any, args: Any, kwargs: Any, pure: bool = True
@@ -310,6 +366,9 @@ class Recorder:
         return result
 
     def _see_effect(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
+        for each in tree_leaves((args, kwargs)):
+            if isinstance(each, Read) or self._is_of_this_call(each):
+                self.give_up(f"{name} is given something that the function has made")
         # What serves once, as `model.parameters()` does, must serve again.
         given = tuple([list(each) if hasattr(each, "__next__") else each for each in args])
         return self.run_block(name, functools.partial(function, *given, **kwargs), run, given)
@@ -318,6 +377,9 @@ class Recorder:
         self, name: str, function: Callable[..., Any], run: Any = None, given: Any = ()
     ) -> Any:
         """A call that only Python can make: a step of an optimizer, `zero_grad`, a scheduler."""
+        found = _variables(function)
+        if found.get("args") or found.get("kwargs"):
+            return self._run_step_with_closure(name, function, found)
         with self.suspended():
             result = function() if run is None else run(*given, **function.keywords)  # type: ignore[attr-defined]
         if self.refusal is None:
@@ -325,6 +387,27 @@ class Recorder:
             call = (lambda: _array_or_none(function())) if outputs else function
             self.emit("python", name, call, (), outputs, of=_owner(function), pure=False)
         return result
+
+    def _run_step_with_closure(
+        self, name: str, function: Callable[..., Any], found: dict[str, Any]
+    ) -> Any:
+        """A step of an optimizer that is given a closure: where it begins with that, both."""
+        optimizer, closure = found["self"], (*found["args"], *found["kwargs"].values())[0]
+        begins = isinstance(optimizer, RuleOptimizer) and type(optimizer).step is RuleOptimizer.step
+        if self.refusal is not None or not begins or _has_step_hooks(optimizer):
+            self.give_up(f"{name} is given arguments")
+            return function()
+        loss = optimizer._evaluated(closure)
+        optimizer.step()
+        return loss
+
+    def _is_of_this_call(self, thing: Any) -> bool:
+        """Whether an object is a tensor that the function has made, or an argument of it."""
+        if not isinstance(thing, Tensor):
+            return False
+        return id(thing) not in self._existing or any(
+            each.tensor is thing for each in self.program.inputs
+        )
 
     # --- being there -------------------------------------------------------------------------
 
@@ -374,6 +457,10 @@ def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs:
     return recorder.see(function, way, name, run, args, kwargs)
 
 
+def _is_given_a_generator(call: Call) -> bool:
+    return any(isinstance(each, Generator) for each in call.arguments)
+
+
 def _picks_by_mask(call: Call) -> bool:
     """Whether an operator is given boolean tensors as indices."""
     for param, value in zip(call.op.params, call.arguments, strict=True):
@@ -393,9 +480,24 @@ def _owner(function: Any) -> Any:
     """The object that a bound or partial call belongs to."""
     if isinstance(function, functools.partial):
         return function.args[0] if function.args else None
-    cells = function.__closure__ or ()
-    named = dict(zip(function.__code__.co_freevars, cells, strict=True))
-    return named["self"].cell_contents if "self" in named else None
+    return _variables(function).get("self")
+
+
+def _variables(function: Any) -> dict[str, Any]:
+    """What a function defined in another knows of that one's variables."""
+    code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
+    if code is None or not cells:
+        return {}
+    return {name: cell.cell_contents for name, cell in zip(code.co_freevars, cells, strict=True)}
+
+
+def _has_step_hooks(optimizer: Any) -> bool:
+    return bool(
+        optimizer._optimizer_step_pre_hooks
+        or optimizer._optimizer_step_post_hooks
+        or _global_optimizer_pre_hooks
+        or _global_optimizer_post_hooks
+    )
 
 
 def _array_or_none(result: Any) -> Any:

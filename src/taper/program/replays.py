@@ -28,14 +28,15 @@ from taper.utils._pytree import tree_map_only
 class Result:
     """One tensor among the results: where its array comes from, and which history it has."""
 
-    __slots__ = ("flag", "live", "node", "number", "position", "tensor", "version")
+    __slots__ = ("flag", "leaf", "live", "node", "number", "position", "tensor", "version")
 
     def __init__(self, number: int, tensor: Tensor) -> None:
         self.number = number  # among the results of the program
         self.tensor: Tensor | None = None  # itself, if it existed before the call
+        self.leaf: Any = None  # the leaf whose gradient it is
         self.position = -1  # among the arguments, if it is one
         self.node = tensor._grad_fn
-        self.flag = tensor._requires_grad
+        self.flag = bool(tensor.requires_grad)  # of a view it may have to be asked for
         self.live = -1  # number of its gradient in the backward program
         counter = tensor._counter
         self.version = counter.value if isinstance(counter, VersionCounter) else 0

@@ -7,6 +7,8 @@ question (`blocks`) or of the rule (`optim.programs`); constants are registers o
 
 from __future__ import annotations
 
+import functools
+import importlib.resources
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,74 +38,29 @@ _OPERATIONS = {
     "logical_and": "({0} & {1})",
     "logical_or": "({0} | {1})",
 }
-_SINGLE = {"exp", "log", "tanh", "logistic"}  # known for floats only
-
-_HEAD = """#include <math.h>
-#include <string.h>
-"""
-
-# The functions of native/curves.h and native/lanes.h.
-_CURVES = """
-static inline float bits_to_float(int bits) { float x; memcpy(&x, &bits, 4); return x; }
-static inline int float_to_bits(float x) { int bits; memcpy(&bits, &x, 4); return bits; }
-static inline float exp_single(float x) {
-    const float sum = x * 1.44269504f + 12582912.0f;
-    const float n = sum - 12582912.0f;
-    const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-    float p = 0.00139261836f;
-    p = p * r + 0.00836317905f;
-    p = p * r + 0.0416665546f;
-    p = p * r + 0.16666577f;
-    p = p * r + 0.5f;
-    const float rest = p * (r * r) + r + 1.0f;
-    const unsigned whole = (unsigned)float_to_bits(rest) + ((unsigned)float_to_bits(sum) << 23);
-    return x > 88.0f ? INFINITY : x < -87.0f ? 0.0f : bits_to_float((int)whole);
+# Known for floats only, in floats.h.
+_OF_FLOATS = {
+    "exp": "exp_quickly",
+    "log": "log_float",
+    "tanh": "tanh_quickly",
+    "logistic": "logistic_quickly",
 }
-static inline float logistic_single(float x) { return 1.0f / (1.0f + exp_single(-x)); }
-static inline float tanh_single(float x) {
-    const float size = fabsf(x), z = x * x;
-    float p = 0.00226950162f;
-    p = p * z - 0.00832318698f;
-    p = p * z + 0.0217625029f;
-    p = p * z - 0.0539584616f;
-    p = p * z + 0.133333001f;
-    p = p * z - 0.333333331f;
-    const float small = x + x * z * p;
-    const float large = 1.0f - 2.0f / (exp_single(size + size) + 1.0f);
-    return size < 0.63f ? small : copysignf(large, x);
-}
-static inline float log_single(float x) {
-    const int tiny = x < 1.17549435e-38f;
-    const float scaled = tiny ? x * 8388608.0f : x;
-    const int bits = float_to_bits(scaled) - 0x3f3504f3;
-    const float n = (float)((bits >> 23) - (tiny ? 23 : 0));
-    const float t = bits_to_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
-    float p = 0.0697161168f;
-    p = p * t - 0.11479734f;
-    p = p * t + 0.116854199f;
-    p = p * t - 0.124256873f;
-    p = p * t + 0.142490576f;
-    p = p * t - 0.166678023f;
-    p = p * t + 0.200007157f;
-    p = p * t - 0.24999997f;
-    p = p * t + 0.333333312f;
-    const float square = t * t;
-    float found = p * t * square + n * -2.12194440e-4f - 0.5f * square + t + n * 0.693359375f;
-    found = x == 0.0f ? -INFINITY : found;
-    found = x < 0.0f || x != x ? NAN : found;
-    return x == INFINITY ? x : found;
-}
-"""
 
 # One line of a loop: the operation, the dtypes of operands and result, their registers.
 Line = tuple[str, Sequence[np.dtype], Sequence[int]]
 
 
+@functools.cache
+def _functions() -> str:
+    """The C functions that expressions name."""
+    return importlib.resources.files(__package__).joinpath("floats.h").read_text()
+
+
 def expression(name: str, dtypes: Sequence[np.dtype], operands: Sequence[str]) -> str | None:
     """Return an operation as an expression; None if there is none."""
     single = dtypes[-1].char == "f"
-    if name in _SINGLE:
-        return f"{name}_single({operands[0]})" if single else None
+    if name in _OF_FLOATS:
+        return f"{_OF_FLOATS[name]}({operands[0]})" if single else None
     if name == "cast" and dtypes[-1].char == "?":
         return f"({operands[0]} != 0)"
     known = _OPERATIONS.get(name)
@@ -154,7 +111,7 @@ def _assembled(
         start.append(f"{kind} v{register}{first};")
         if register in written:
             end.append(f"p{register}[i] = v{register};")
-    text = [_HEAD, _CURVES, "void run(char **r, long count) {", *head, "#pragma GCC ivdep"]
+    text = [_functions(), "void run(char **r, long count) {", *head, "#pragma GCC ivdep"]
     text += ["for (long i = 0; i < count; i++) {", *start, *body, *end, "}", "}", ""]
     mark = "/* rounds after each operation */\n" if exact else ""
     return mark + "\n".join(text)

@@ -158,11 +158,12 @@ class Tracer:
                 self.reasons[position] = "exact"
                 self._call(instruction)
                 return
-            before = len(self.graph.nodes)
+            before, memories = len(self.graph.nodes), dict(self.memories)
             try:
                 self._trace(instruction)
             except Exception as error:
                 self.graph.forget_since(before)
+                self.memories = memories
                 for output in instruction.outputs:
                     if output is not None:
                         self.bound.pop(output.number, None)
@@ -204,6 +205,8 @@ class Tracer:
 
     def _symbols(self, structure: Any) -> Any:
         if isinstance(structure, Value):
+            if structure.dtype.kind == "c":  # symbols are real: their conjugate is themselves
+                raise UntraceableError("complex elements")
             return symbol(self.graph, self.node_of(structure), True)
         if isinstance(structure, tuple | list):
             return type(structure)([self._symbols(each) for each in structure])

@@ -9,10 +9,13 @@ is neither taper nor known to be pure, such as `print`, `time.time` or `random.r
 
 from __future__ import annotations
 
+import argparse
+import collections
 import functools
 import os
 import sys
 import sysconfig
+import threading
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -28,19 +31,22 @@ from taper.tensor import Tensor
 
 # More places to look at than this make a function too large to watch.
 LIMIT = 20_000
+_LARGE = 1 << 14  # bytes of an array that are not compared at every call
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), dtype, device)
+PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), dtype, device)
 _PURE_MODULES = frozenset(
     {None, "builtins", "math", "cmath", "_operator", "itertools", "_functools", "_collections",
      "_collections_abc", "_abc", "_thread", "_contextvars", "_weakref", "numpy", "typing"}
 )  # fmt: skip
-_IMPURE_BUILTINS = frozenset({"print", "input", "open", "exec", "eval", "next", "breakpoint"})
+_IMPURE_BUILTINS = frozenset(
+    {"print", "input", "open", "exec", "eval", "next", "breakpoint", "globals", "locals"}
+)
+_ENVIRONMENT = type(os.environ).__getitem__.__code__
 _PURE_OWNERS = (list, tuple, dict, set, frozenset, str, bytes, int, float, bool, complex, type,
                 range, slice, types.ModuleType, types.MappingProxyType, type(None))  # fmt: skip
 # What Python itself keeps in a class.
 _OF_CLASSES = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__"})
-_METHODS = (types.FunctionType, staticmethod, classmethod, property, types.GetSetDescriptorType,
-            types.MemberDescriptorType, types.WrapperDescriptorType)  # fmt: skip
+_OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType, types.WrapperDescriptorType)
 # Functions in C that do not look at a number they are given.
 _BLIND = frozenset({"__new__", "isinstance", "len", "hasattr"})
 _LIBRARY = os.path.realpath(sysconfig.get_paths()["stdlib"]) + os.sep
@@ -69,6 +75,8 @@ class Watcher:
     def _see(self, frame: types.FrameType, event: str, argument: Any) -> None:
         if event == "call":
             code = frame.f_code
+            if code is _ENVIRONMENT and not is_internal(_caller(frame).f_code.co_filename):
+                self._note("os.environ is read", _caller(frame))
             if code in self.codes or is_internal(code.co_filename) or _in_library(code):
                 return
             by = frame.f_back.f_code if frame.f_back is not None else code
@@ -88,8 +96,20 @@ class Watcher:
                 return
             looked = self.reads and argument.__name__ not in _BLIND and caller is frame
             if looked or not _is_pure(argument, frame):
-                name = getattr(argument, "__qualname__", repr(argument))
-                self.effect = f"{name}() is called", (frame.f_code, frame.f_lasti)
+                self._note(
+                    f"{getattr(argument, '__qualname__', repr(argument))}() is called", frame
+                )
+
+    def _note(self, effect: str, frame: types.FrameType) -> None:
+        if self.effect is None and not self.paused:
+            self.effect = effect, (frame.f_code, frame.f_lasti)
+
+
+def _caller(frame: types.FrameType) -> types.FrameType:
+    """Who has called Python's own code."""
+    while _in_library(frame.f_code) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def _is_pure(function: Any, frame: types.FrameType) -> bool:
@@ -99,8 +119,11 @@ def _is_pure(function: Any, frame: types.FrameType) -> bool:
     name = function.__name__
     if module == "builtins" and name in _IMPURE_BUILTINS:
         return name == "next" and _in_library(frame.f_code)
-    if isinstance(owner, Tensor | np.ndarray | np.generic):
+    if isinstance(owner, Tensor | np.ndarray | np.generic | Module):
         return True
+    if isinstance(owner, type):
+        kinds = [each for each in owner.__mro__ if name in vars(each)]
+        return bool(kinds) and kinds[0].__module__ in _PURE_MODULES
     if owner is not None and not isinstance(owner, _PURE_OWNERS):
         return _in_library(frame.f_code) and type(owner).__module__ in _PURE_MODULES
     if module == "sys":
@@ -128,6 +151,10 @@ class Surroundings:
         self.entries: list[tuple[Any, Any, Any]] = []  # a mapping, a key, what was there
         self.cells: list[tuple[Any, Any]] = []
         self.sequences: list[tuple[Any, tuple[Any, ...]]] = []
+        self.functions: list[tuple[Any, Any, Any, Any]] = []  # with code and default arguments
+        self.arrays: list[tuple[np.ndarray, bytes]] = []  # of NumPy's
+        self._names = {name for code in codes for each in codes_in(code) for name in each.co_names}
+        self.tensors: dict[int, Tensor] = {}  # by identity
         self.refusal: str | None = None
         self._drawn = _numpy_draws()
         self._seen: set[int] = set()
@@ -142,11 +169,13 @@ class Surroundings:
 
     def _look(self, thing: Any) -> Iterator[Any]:
         """Note what is in an object, and yield what to look at next."""
-        if isinstance(thing, _PLAIN) or id(thing) in self._seen or isinstance(thing, Tensor):
+        if isinstance(thing, PLAIN) or id(thing) in self._seen:
             return
         self._seen.add(id(thing))
         self._kept.append(thing)
-        if isinstance(thing, types.MethodType):
+        if isinstance(thing, Tensor):
+            yield from self._tensor(thing)
+        elif isinstance(thing, types.MethodType):
             yield thing.__self__
             yield thing.__func__
         elif isinstance(thing, types.FunctionType):
@@ -156,22 +185,64 @@ class Surroundings:
             yield from (thing.args, thing.keywords)
         elif isinstance(thing, Module):
             yield from self._module(thing)
-        elif isinstance(thing, list | tuple):
+        elif isinstance(thing, list | tuple | set | collections.deque):
             self.sequences.append((thing, tuple(thing)))
             yield from thing
         elif isinstance(thing, dict):
             yield from self._mapping(thing)
-        elif hasattr(thing, "__next__"):
-            self.refusal = "the function can reach an iterator"
+        elif hasattr(thing, "__next__") and not isinstance(thing, type):
+            self.refusal = f"the function can reach an iterator, {type(thing).__name__}"
         elif isinstance(thing, np.random.Generator | np.random.RandomState):
             self.refusal = "the function can reach a random generator of NumPy's"
+        elif isinstance(thing, np.ndarray):
+            self._array(thing)
+        elif isinstance(thing, threading.local):
+            self.refusal = "the function can reach values of a thread"
         elif isinstance(thing, type):
             yield from self._class(thing)
-        elif not isinstance(thing, types.ModuleType) and _is_users(type(thing)):
+        elif not isinstance(thing, types.ModuleType):
+            yield from self._object(thing)
+
+    def _object(self, thing: Any) -> Iterator[Any]:
+        """An object of a class of the user's, or what the user's code names of another."""
+        attributes = getattr(thing, "__dict__", {})
+        if isinstance(thing, types.SimpleNamespace | argparse.Namespace):
+            yield from self._mapping(attributes)
+        elif _is_users(type(thing)):
             yield type(thing)
-            yield from self._mapping(getattr(thing, "__dict__", {}))
+            yield from self._mapping(attributes)
             if any(vars(each).get("__slots__") for each in type(thing).__mro__):
                 self.refusal = "the function can reach an object with __slots__"
+        elif isinstance(attributes, dict):
+            for name in self._names & attributes.keys():
+                self.entries.append((attributes, name, attributes[name]))
+                yield attributes[name]
+
+    def _array(self, array: np.ndarray) -> None:
+        if array.nbytes > _LARGE or array.dtype.hasobject:
+            self.refusal = "the function can reach a large array of NumPy's"
+        else:
+            self.arrays.append((array, array.tobytes()))
+
+    def _tensor(self, tensor: Tensor) -> Iterator[Any]:
+        """A tensor with its hooks; what code may know of it without an operator is guarded."""
+        if getattr(tensor, "_array", None) is None:
+            return
+        self.tensors[id(tensor)] = tensor
+        if vars(tensor):
+            yield from self._mapping(vars(tensor))
+        meta = tensor._meta
+        if meta is not None:
+            yield from (meta.hooks or {}).values()
+            yield from (meta.post_accumulate_hooks or {}).values()
+
+    def has_seen(self, thing: Any) -> bool:
+        """Whether an object is among what the function can reach."""
+        return id(thing) in self._seen
+
+    def knows(self, tensor: Tensor) -> bool:
+        """Whether a tensor is among what the function can reach."""
+        return id(tensor) in self.tensors
 
     def _mapping(self, mapping: Any) -> Iterator[Any]:
         self.entries.extend([(mapping, key, value) for key, value in mapping.items()])
@@ -179,16 +250,18 @@ class Surroundings:
         yield from mapping.values()
 
     def _class(self, cls: type) -> Iterator[Any]:
-        """The attributes of a class of the user's that are no methods."""
+        """The attributes of a class of the user's, and its methods."""
         for each in cls.__mro__:
             if not _is_users(each):
                 continue
+            self.sequences.append((vars(each), tuple(vars(each))))
             for name, value in vars(each).items():
-                if name not in _OF_CLASSES and not isinstance(value, _METHODS):
+                if name not in _OF_CLASSES and not isinstance(value, _OF_PYTHON):
                     self.entries.append((vars(each), name, value))
-                    yield value
+                    yield getattr(value, "__func__", getattr(value, "fget", value))
 
     def _module(self, module: Module) -> Iterator[Any]:
+        self.sequences.append((vars(module), tuple(vars(module))))
         for name, value in vars(module).items():
             self.entries.append((vars(module), name, value))
             if isinstance(value, dict):
@@ -208,8 +281,11 @@ class Surroundings:
             except ValueError:
                 continue
             yield cell.cell_contents
+        defaults = function.__defaults__, function.__kwdefaults__
+        self.functions.append((function, function.__code__, *defaults))
         yield from function.__defaults__ or ()
-        yield from (function.__kwdefaults__ or {}).values()
+        if function.__kwdefaults__:
+            yield from self._mapping(function.__kwdefaults__)
         yield from self._globals(function.__code__, function.__globals__)
 
     def _globals(self, code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
@@ -247,9 +323,16 @@ class Surroundings:
                 found = _GONE
             if found is not value and not same(found, value):
                 return "a variable of an enclosing function"
+        for function, *parts in self.functions:
+            now = [function.__code__, function.__defaults__, function.__kwdefaults__]
+            if any(one is not other for one, other in zip(parts, now, strict=True)):
+                return str(function.__name__)
+        for array, content in self.arrays:
+            if array.nbytes != len(content) or array.tobytes() != content:
+                return "an array of NumPy's"
         for sequence, values in self.sequences:
-            now = tuple(sequence)
-            if len(now) != len(values) or not all(map(_is_same, now, values)):
+            items = tuple(sequence)
+            if len(items) != len(values) or not all(map(_is_same, items, values)):
                 return f"a {type(sequence).__name__}"
         return None
 
@@ -269,7 +352,7 @@ def _is_same(found: Any, value: Any) -> bool:
 
 def same(found: Any, value: Any) -> bool:
     """Whether two plain values are equal in every respect: 1 is not 1.0, nor -0.0 0.0."""
-    if found.__class__ is not value.__class__ or not isinstance(value, _PLAIN):
+    if found.__class__ is not value.__class__ or not isinstance(value, PLAIN):
         return False
     return bool(found == value) and (value.__class__ is not float or repr(found) == repr(value))
 

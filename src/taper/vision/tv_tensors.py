@@ -1,27 +1,18 @@
-"""Tensors that know they are pictures, boxes or masks: not provided."""
+"""Tensors that know they are pictures, boxes or masks: importable, and refused when made."""
 
 from __future__ import annotations
 
-from typing import Any
+from taper.absent.answers import refused_class, refused_function
+from taper.tensor import Tensor
 
-_NAMES = frozenset(
-    {
-        "BoundingBoxes",
-        "BoundingBoxFormat",
-        "Image",
-        "KeyPoints",
-        "Mask",
-        "TVTensor",
-        "Video",
-        "wrap",
-    }
-    | {"set_return_type"}
-)
+_SENTENCE = "tv_tensors are not provided: transforms work on plain tensors and on pictures"
 
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        raise NotImplementedError(
-            "tv_tensors are not provided: transforms work on plain tensors and on pictures"
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+TVTensor: type = refused_class("TVTensor", __name__, _SENTENCE, Tensor)
+BoundingBoxes: type = refused_class("BoundingBoxes", __name__, _SENTENCE, TVTensor)
+BoundingBoxFormat: type = refused_class("BoundingBoxFormat", __name__, _SENTENCE)
+Image: type = refused_class("Image", __name__, _SENTENCE, TVTensor)
+KeyPoints: type = refused_class("KeyPoints", __name__, _SENTENCE, TVTensor)
+Mask: type = refused_class("Mask", __name__, _SENTENCE, TVTensor)
+Video: type = refused_class("Video", __name__, _SENTENCE, TVTensor)
+wrap = refused_function("wrap", __name__, _SENTENCE)
+set_return_type = refused_function("set_return_type", __name__, _SENTENCE)

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
+from taper.progress import progress
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
 from taper.viz.explaining import Explanation, explain
+from taper.viz.history import History
+from taper.viz.layers import Layer
 from taper.viz.leaks import Leak, LeakReport, leaks
 from taper.viz.memory import SavedRow, SavedTable, saved_tensors
+from taper.viz.module_summary import ModuleSummary, summary
 from taper.viz.page import Page, show
 from taper.viz.reading import graph, variables_around
 from taper.viz.records import (
@@ -64,6 +68,11 @@ __all__ = [
     "SavedRow",
     "SavedTable",
     "saved_tensors",
+    "Layer",
+    "ModuleSummary",
+    "summary",
+    "History",
+    "progress",
     "Dot",
     "make_dot",
     "make_dot_from_trace",

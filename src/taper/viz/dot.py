@@ -23,6 +23,7 @@ __all__ = ["Dot"]
 _PIXELS_PER_POINT = 96 / 72
 _PIXELS_PER_INCH = 96.0
 _OWN_FORMATS = ("svg", "gv", "dot")
+MOST_BOXES = 50_000  # which takes seconds to draw
 _SVG_TYPE = "image/svg+xml"
 
 
@@ -90,7 +91,15 @@ class Dot:
         return "\n".join([*lines, "}", ""])
 
     def svg(self) -> str:
-        """Return the picture as the text of an SVG file."""
+        """Return the picture as the text of an SVG file.
+
+        Raises RuntimeError for more boxes than a picture can show.
+        """
+        if len(self.boxes) > MOST_BOXES:
+            raise RuntimeError(
+                f"a picture of {len(self.boxes):,} boxes could not be read: taper.viz.show folds "
+                "large graphs (taper graph --html), and `source` has the text for other programs"
+            )
         font_size = float(self.node_attr.get("fontsize", 14)) * _PIXELS_PER_POINT
         layout = place(
             [box_size(box, font_size) for box in self.boxes],
@@ -183,6 +192,7 @@ class Dot:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
         wanted = (not include or _SVG_TYPE in include) and _SVG_TYPE not in (exclude or ())
+        wanted = wanted and len(self.boxes) <= MOST_BOXES
         return {_SVG_TYPE: self.svg()} if wanted else {}
 
     def __str__(self) -> str:

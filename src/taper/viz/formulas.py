@@ -33,7 +33,7 @@ def _derivatives(op: Op, real: bool) -> tuple[Derivative, ...]:
             if kind == "output":
                 names[op.outputs[name]] = _symbol_of(op.outputs[name])
             elif kind == "property":
-                names[f"{name}_{what}"] = f"<mtext>{what} of </mtext>{_symbol_of(name)}"
+                names[f"{name}_{what}"] = f"<mtext>{what} of\u00a0</mtext>{_symbol_of(name)}"
             elif kind == "grad":
                 output = op.outputs[name]
                 names["grad" if len(op.outputs) == 1 else f"grad_{output}"] = _slope(output)
@@ -50,7 +50,7 @@ def _written(op: Op, formula: Formula, names: dict[str, str], real: bool) -> str
     if stated is None:
         left = "<mo>,</mo>".join(_slope(name) for name in formula.wrt)
         return equation(left, simplified(formula_body(formula)), names, real=real)
-    names = {**names, "grad": _slope(op.outputs[0])}
+    names = {**names, "grad": _slope(op.outputs[0]), "result": _symbol_of("result")}
     lines = [(_slope(name), ast.parse(stated[name]).body[0]) for name in formula.wrt]
     return equations(lines, names, real=real)
 

@@ -19,8 +19,7 @@ from taper.autograd.views import gradient_edge
 from taper.nn.modules.module import Module
 from taper.tensor import Tensor
 from taper.viz.holding import Holding
-from taper.viz.reading import _checked as checked_roots
-from taper.viz.reading import owner_of, saved_values
+from taper.viz.reading import checked_roots, owner_of, saved_values
 from taper.viz.tape import walk
 
 __all__ = ["SavedRow", "SavedTable", "saved_tensors"]

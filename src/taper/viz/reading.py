@@ -47,7 +47,7 @@ from taper.viz.records import (
     Value,
 )
 
-__all__ = ["graph", "read"]
+__all__ = ["Reader", "collected", "graph", "read"]
 
 _OTHER_SUMMARIES = {
     "CopySlices": "Write into a part of a tensor: that part's history goes through the write.",
@@ -109,10 +109,18 @@ def read(
 
     `names` are names of tensors by `id(tensor)`, used where the model has none.
     """
-    roots = _checked(root)
-    with _without_collector():
-        found = _Reader(roots, model, names or {})
+    with collected(root, model, names) as found:
         return found.graph(), [*found.nodes, *found.leaves]
+
+
+@contextlib.contextmanager
+def collected(
+    root: Any, model: Module | None = None, names: Mapping[int, str] | None = None
+) -> Iterator[Reader]:
+    """Give a reader that has collected the nodes and leaves of a graph; inside nothing is freed."""
+    roots = checked_roots(root)
+    with _without_collector():
+        yield Reader(roots, model, names or {})
 
 
 @contextlib.contextmanager
@@ -127,7 +135,8 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-def _checked(root: Any) -> list[Tensor]:
+def checked_roots(root: Any) -> list[Tensor]:
+    """Return the tensors with a graph among those that were given; refuse anything else."""
     tensors = [root] if isinstance(root, Tensor) else list(root) if _is_iterable(root) else [root]
     for each in tensors:
         if not isinstance(each, Tensor):
@@ -143,7 +152,7 @@ def _is_iterable(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes)
 
 
-class _Reader:
+class Reader:
     """Collects nodes, leaves and memory, then describes them."""
 
     def __init__(self, roots: list[Tensor], model: Module | None, names: Mapping[int, str]) -> None:
@@ -195,12 +204,16 @@ class _Reader:
 
     def graph(self) -> Graph:
         """Describe what was collected."""
-        nodes = tuple([self._node(place, node) for place, node in enumerate(self.nodes)])
+        nodes = tuple([self.node(place, node) for place, node in enumerate(self.nodes)])
+        return self.assembled(nodes, self._edges())
+
+    def assembled(self, nodes: tuple[GraphNode, ...], edges: Iterable[Edge]) -> Graph:
+        """Return a graph of described nodes, with the leaves and memory that were found."""
         return Graph(
             tuple([self._output(*each) for each in zip(self.roots, self.root_edges, strict=True)]),
             nodes,
             tuple([self._leaf(each) for each in self.leaves]),
-            tuple(self._edges()),
+            tuple(edges),
             tuple([Storage(i, n, leaf, tuple(by)) for i, n, leaf, by in self.storages.values()]),
             self._modules_around(nodes),
         )
@@ -226,7 +239,8 @@ class _Reader:
                 if end is not None:
                     yield Edge(self.id_of(end), max(nr, 0), target, place)
 
-    def _node(self, place: int, node: Any) -> GraphNode:
+    def node(self, place: int, node: Any) -> GraphNode:
+        """Describe a node that gets the id `place`."""
         op = node.op if isinstance(node, TableNode) else None
         name, summary = _name_and_summary(node._class_name(), op)
         return GraphNode(
@@ -244,7 +258,7 @@ class _Reader:
                     for shape, dtype in map(node._output_metadata, range(node._output_count))
                 ]
             ),
-            saved=tuple(self._saved(place, node)),
+            saved=tuple(self.saved(place, node)),
             settings=settings_of(node),
             derivatives=() if op is None else derivatives_of(op, node),
             view=op is not None and bool(op.view),
@@ -290,7 +304,8 @@ class _Reader:
                     used.setdefault(outer)
         return tuple(sorted(used, key=lambda each: (each.path, each.class_name)))
 
-    def _saved(self, place: int, node: Any) -> Iterator[Saved]:
+    def saved(self, place: int, node: Any) -> Iterator[Saved]:
+        """Describe what a node keeps, and note that the node `place` holds that memory."""
         for name, kind, value in saved_values(node):
             array = value._array if isinstance(value, Tensor) else value
             if not isinstance(array, np.ndarray):

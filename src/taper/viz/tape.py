@@ -20,6 +20,7 @@ from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.callers import described
 from taper.autograd.engine import GraphTask
 from taper.autograd.fitting import fit_all
+from taper.autograd.interception import Call, pop, push
 from taper.autograd.node import Node
 from taper.autograd.provenance import describe, is_internal, line_of, variables_of
 from taper.autograd.state import local
@@ -46,6 +47,7 @@ class Step:
         inputs: a `Summary` of each gradient that arrived, None where there was none.
         outputs: the same of each gradient that the node sent on.
         seconds: how long the node took, with its hooks.
+        forward: how long the operation itself had taken; 0.0 if that was not recorded.
         freed: bytes of saved tensors that it gave back.
         run: the number of the pass, from 0.
         error: what the node raised, as text; None if it worked.
@@ -64,6 +66,7 @@ class Step:
         "_place",
         "_written",
         "error",
+        "forward",
         "freed",
         "inputs",
         "leaf",
@@ -82,6 +85,7 @@ class Step:
         self.inputs: tuple[Summary | None, ...] = ()
         self.outputs: tuple[Summary | None, ...] = ()
         self.seconds = 0.0
+        self.forward = 0.0
         self.freed = 0
         self.run = run
         self.error: str | None = None
@@ -120,6 +124,7 @@ class Step:
             "inputs": [None if each is None else each.to_json() for each in self.inputs],
             "outputs": [None if each is None else each.to_json() for each in self.outputs],
             "seconds": self.seconds,
+            "forward": self.forward,
             "freed": self.freed,
             "arithmetic": self.arithmetic,
             "pass": self.run,
@@ -140,6 +145,24 @@ class Step:
 
 def _text(summary: Summary | None) -> str:
     return "none" if summary is None else str(summary)
+
+
+class ForwardClock:
+    """An interceptor that notes how long the operation of each recorded node takes."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[int, float] = {}  # by the sequence number of the node
+
+    def __call__(self, call: Call, run: Callable[[], Any]) -> Any:
+        """Perform an operator and note its time for the nodes that it records."""
+        state = local.state
+        first = state.sequence
+        start = perf_counter()
+        result = run()
+        seconds = perf_counter() - start
+        for sequence in range(first, state.sequence):
+            self.seconds[sequence] = seconds / (state.sequence - first)
+        return result
 
 
 class Tape:
@@ -167,6 +190,7 @@ class Tape:
         self._limit = limit
         self._breaks: list[Break] = []
         self._known: dict[int, tuple[Any, Summary]] = {}
+        self.clock: ForwardClock | None = None
 
     # --- reading it ---------------------------------------------------------------------------
 
@@ -253,6 +277,8 @@ class Tape:
             end = node.variable if isinstance(node, AccumulateGrad) else node
             step = Step(node, numbers.get(id(end), -1), len(self.steps), run)
             step.leaf = names.get(id(end), "")
+            if self.clock is not None:
+                step.forward = self.clock.seconds.get(node._sequence, 0.0)
             self.steps.append(step)
             return self._record(step, evaluate, node, grads, task)
 
@@ -373,6 +399,8 @@ class debug_backward:
 
     Args:
         limit: the number of steps that the tape takes; further ones are counted.
+        forward: measure the operations of the block, too: each step knows how long the operation
+            had taken that recorded its node, and the page's hot path counts both.
 
     >>> import taper
     >>> from taper import viz
@@ -383,21 +411,30 @@ class debug_backward:
     ['SumBackward0', 'MulBackward0', 'AccumulateGrad']
     >>> tape[1].outputs[0].values
     [1.0, 2.0]
+    >>> with viz.debug_backward(forward=True) as tape:
+    ...     (x * x).sum().backward()
+    >>> tape[1].forward > 0
+    True
     """
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    def __init__(self, limit: int = LIMIT, *, forward: bool = False) -> None:
         if not isinstance(limit, int) or limit < 1:
             raise ValueError(f"debug_backward: limit must be a positive int, got {limit!r}")
         self._tape = Tape(limit)
+        self._tape.clock = ForwardClock() if forward else None
         self._before: list[Any] = []
 
     def __enter__(self) -> Tape:
         state = local.state
         self._before.append((state, state.tape))
         state.tape = self._tape
+        if self._tape.clock is not None:
+            push(self._tape.clock)
         return self._tape
 
     def __exit__(self, *exception: object) -> None:
         state, before = self._before.pop()
         state.tape = before
+        if self._tape.clock is not None:
+            pop(self._tape.clock)
         self._tape._known.clear()

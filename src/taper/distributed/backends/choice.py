@@ -57,7 +57,12 @@ def make_backend(
     for each in name.split(","):
         _check(each.rpartition(":")[2])
     made: Any
-    if is_served_by_mpi(name):
+    if device_backend(name) == "nccl":
+        # late: an extra
+        from taper.distributed.backends.nccl import Nccl
+
+        made = Nccl(store, rank, len(ranks), seconds)
+    elif is_served_by_mpi(name):
         # late: an extra
         from taper.distributed.backends.mpi import Mpi
 
@@ -73,7 +78,11 @@ def make_backend(
 def _check(kind: str) -> None:
     """Refuse what PyTorch's build for the CPU refuses."""
     if kind == "nccl":
-        raise RuntimeError("Distributed package doesn't have NCCL built in")
+        # late: an extra
+        from taper.distributed.backends.nccl import libraries
+
+        if libraries() is None:
+            raise RuntimeError("Distributed package doesn't have NCCL built in")
     if kind == "mpi" and importlib.util.find_spec("mpi4py") is None:
         raise RuntimeError(
             "Distributed package doesn't have MPI built in. MPI is only included if you build "
@@ -81,5 +90,5 @@ def _check(kind: str) -> None:
         )
     if kind in ("ucc", "xccl", "fake"):
         raise AssertionError(f"Unknown c10d backend type {kind.upper()}")
-    if kind not in ("gloo", "mpi", "undefined"):
+    if kind not in ("gloo", "mpi", "nccl", "undefined"):
         raise AssertionError(f"Unknown backend type {kind}")

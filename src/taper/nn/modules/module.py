@@ -6,12 +6,14 @@ tree at once: conversion, training mode, gradients, and `repr`.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
+from taper.nn.modules import calls
 from taper.nn.modules.calls import (
     Calls,
     register_module_backward_hook,
@@ -234,6 +236,11 @@ class Module(StateDict, Calls):
         body = "\n  ".join(extra_lines + children)
         return f"{self._get_name()}(\n  {body}\n)"
 
+    def _repr_html_(self) -> str:
+        # late: only notebooks ask
+        text: str = importlib.import_module("taper.viz.notebook").module_html(self)
+        return text
+
 
 def _parse_to(
     *args: Any,
@@ -266,6 +273,14 @@ def _addindent(s_: str, numSpaces: int) -> str:
     """Move all lines but the first to the right; programs that print models use this."""
     return s_.replace("\n", "\n" + " " * numSpaces)
 
+
+# PyTorch's names of the hooks of all modules.
+_global_backward_hooks = calls.global_backward_hooks
+_global_backward_pre_hooks = calls.global_backward_pre_hooks
+_global_forward_hooks = calls.global_forward_hooks
+_global_forward_hooks_always_called = calls.global_forward_hooks_always_called
+_global_forward_hooks_with_kwargs = calls.global_forward_hooks_with_kwargs
+_global_forward_pre_hooks = calls.global_forward_pre_hooks
 
 __all__ = [
     "Module",

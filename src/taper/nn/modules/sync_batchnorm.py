@@ -1,7 +1,8 @@
-"""SyncBatchNorm: batch normalisation over all processes, of which there is one."""
+"""SyncBatchNorm: batch normalisation over the batches of all processes."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from taper.nn.modules.batchnorm import _BatchNorm
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
 
 
 class SyncBatchNorm(_BatchNorm):
-    """Normalise each channel over the batches of all processes; there is one process.
+    """Normalise each channel over the batches of all processes.
 
         y = (x - mean) / √(variance + eps) · weight + bias
 
     Args:
         num_features, eps, momentum, affine, track_running_stats: as for `BatchNorm1d`.
-        process_group: None; anything else raises NotImplementedError.
+        process_group: the processes; all of the default group without it.
         device, dtype, bias: as for `BatchNorm1d`.
+
+    While training in a group of several processes, all of them must call the module: mean and
+    variance are those of all batches together, also on the CPU. Otherwise this is `BatchNorm1d`.
 
     Shape: (N, C, *) → the same.
     Initialisation: weight (C,) = 1, bias (C,) = 0, running_mean (C,) = 0, running_var (C,) = 1.
@@ -55,11 +59,36 @@ class SyncBatchNorm(_BatchNorm):
             dtype=dtype,
             bias=bias,
         )
-        if process_group is not None:
-            raise NotImplementedError(
-                "SyncBatchNorm: there are no process groups; leave process_group out."
-            )
-        self.process_group = None
+        self.process_group = process_group
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        group = self._group() if self.training else None
+        if group is None:
+            return super().forward(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        mean, variance, weight, bias = self._tensors()
+        if not self.track_running_stats:
+            mean = variance = None
+        elif self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                factor = 1.0 / float(self.num_batches_tracked)
+        # late: process groups are for few programs
+        from taper.nn.modules import _functions
+
+        result: Tensor = _functions.SyncBatchNorm.apply(
+            input, weight, bias, mean, variance, self.eps, factor, group, group.size()
+        )
+        return result
+
+    def _group(self) -> Any:
+        """Return the group, if it has several processes."""
+        groups = sys.modules.get("taper.distributed.groups")
+        if groups is None or not groups.is_initialized():
+            return None
+        group = self.process_group or groups.default_group()
+        return group if group.size() > 1 else None
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() < 2:

@@ -1,8 +1,8 @@
-"""`nn.parallel`: data parallelism over devices, of which taper has none but the CPU.
+"""`nn.parallel`: data parallelism over processes, and over devices, of which there is only the CPU.
 
-So `DataParallel` is its module, called directly on the same thread (§R11), as in PyTorch without an
-accelerator; so is `DistributedDataParallel` in a group of one process; what needs devices says that
-there are none.
+`DistributedDataParallel` averages the gradients of several processes.  `DataParallel` is its
+module, called directly on the same thread (§R11), as in PyTorch without an accelerator; what needs
+devices says that there are none.
 """
 
 from taper.first_use import on_first_use

@@ -9,7 +9,6 @@ from typing import Any
 
 from taper.autograd.grad_mode import no_grad
 from taper.ops.creation.filled import zeros
-from taper.ops.elementwise.clamping import clamp
 from taper.ops.reduction.vector_norm import vector_norm
 from taper.ops.shape.join import stack
 from taper.tensor import Tensor
@@ -30,6 +29,11 @@ def _as_list(tensors: Any) -> list[Tensor]:
 
 def _grads(parameters: Any) -> list[Tensor]:
     return [each.grad for each in _as_list(parameters) if each.grad is not None]
+
+
+def _norm(tensor: Tensor, order: float) -> Tensor:
+    # A class with a norm of its own has its elements elsewhere.
+    return vector_norm(tensor, order) if "norm" not in vars(type(tensor)) else tensor.norm(order)
 
 
 @no_grad()
@@ -61,8 +65,7 @@ def get_total_norm(
             "_foreach_norm cannot compute the infinity norm on an empty tensor because the "
             "operation does not have an identity"
         )
-    norms = [vector_norm(each, order) for each in listed]
-    total = vector_norm(stack(norms), order)
+    total = _norm(stack([_norm(each, order) for each in listed]), order)
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
             f"The total norm of order {order} for gradients from `parameters` is non-finite, so "
@@ -94,7 +97,7 @@ def clip_grads_with_norm_(
         >>> weight.grad
         tensor([0.6000, 0.8000])
     """
-    factor = clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in _grads(parameters):
         grad.mul_(factor)
 

@@ -300,8 +300,8 @@ class _SpectralNorm(Module):
     def _power_method(self, weight_mat: Tensor, n_power_iterations: int) -> None:
         """Improve the estimate of the singular vectors, in place."""
         for _ in range(n_power_iterations):
-            F.normalize(mv(weight_mat, self._v), dim=0, eps=self.eps, out=self._u)
-            F.normalize(mv(weight_mat.mH, self._u), dim=0, eps=self.eps, out=self._v)
+            self._u.copy_(F.normalize(mv(weight_mat, self._v), dim=0, eps=self.eps))
+            self._v.copy_(F.normalize(mv(weight_mat.mH, self._u), dim=0, eps=self.eps))
 
     def forward(self, weight: Tensor) -> Any:
         if weight.ndim == 1:

@@ -334,7 +334,7 @@ _rrelu_with_noise_in_place = inplace_function(_rrelu_in_place)
 
 
 @whole("rrelu")
-def _slopes(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
+def draw_slopes(input: Any, lower: float, upper: float, training: bool, generator: Any) -> Tensor:
     """Draw the slope of every element: 1 above zero, else from [lower, upper]."""
     values = input._array
     if lower > upper:
@@ -366,7 +366,7 @@ def rrelu(
     >>> taper.rrelu(taper.tensor([-1.0, 2.0]), 0.25, 0.75)
     tensor([-0.5000,  2.0000])
     """
-    noise = _slopes(input, lower, upper, training, generator)
+    noise = draw_slopes(input, lower, upper, training, generator)
     return rrelu_with_noise(input, noise, lower, upper, training)
 
 
@@ -394,5 +394,5 @@ def rrelu_in_place(
         >>> taper.rrelu_(taper.tensor([-48.0, 2.0]))
         tensor([-11.,   2.])
     """
-    noise = _slopes(input, lower, upper, training, generator)
+    noise = draw_slopes(input, lower, upper, training, generator)
     return _rrelu_with_noise_in_place(input, noise, lower, upper, training)

@@ -242,7 +242,7 @@ def _text(self: Tensor, tensor_contents: str | None, history: bool) -> str:
     name = _node_name(self) if history else None
     kind = self.__class__
     # A Parameter is announced in a line of its own and then shown as a tensor.
-    ours = kind is Tensor or kind.__module__.startswith(f"{PACKAGE}.nn.")
+    ours = kind is Tensor or kind.__module__.startswith((f"{PACKAGE}.nn.", "torch.nn."))
     found = tangent(self) if history else None
     return tensor_repr(
         self._array,

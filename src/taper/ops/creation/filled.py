@@ -404,6 +404,10 @@ def _like(
     requires_grad: Any,
     memory_format: Any,
 ) -> Tensor:
+    spread: Any = input
+    if hasattr(type(input), "_local_tensor"):  # a tensor whose parts are in several processes
+        others = (value, dtype, layout, device, pin_memory, requires_grad, memory_format)
+        return spread._like(_like(function, spread._local_tensor, *others))
     array = tensor_argument(function, "input", input)
     check_memory_format(function, memory_format)
     which = options(function, dtype, layout, device, pin_memory, dtypes.FROM_NUMPY[array.dtype])

@@ -17,6 +17,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.layouts import ELEMENTWISE, FIRST, ROW_MAJOR
 from taper.arrays.reduction import Shape, scalar_type
+from taper.autograd.grad_mode import no_grad
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.dtypes import no_kernel
@@ -831,9 +832,8 @@ def gaussian_nll_loss(
     if reduction not in _NUMBERS:
         raise ValueError(f"{reduction} is not valid")
     var = var.clone()
-    if var._array.dtype.kind not in "fV":
-        var.clamp_(eps)  # raises
-    np.maximum(var._array, var._array.dtype.type(float(eps)), out=var._array)
+    with no_grad():
+        var.clamp_(float(eps))
     losses = 0.5 * (log(var) + (input - target) ** 2 / var)
     if full:
         losses = losses + 0.5 * math.log(2 * math.pi)

@@ -66,11 +66,30 @@ def _dropped_alpha(
         name = "Long" if array.dtype == bool else dtype_of(array).scalar_type
         raise RuntimeError(f"result type Float can't be cast to the desired output type {name}")
     bernoulli_(noise, 1.0 - p)
-    scale = 1.0 / math.sqrt((_SATURATION * _SATURATION * p + 1.0) * (1.0 - p))
-    single = noise.astype(np.float32) if noise.dtype.itemsize == 2 else noise
-    shift = ((single - 1.0) * (_SATURATION * scale) + _SATURATION * scale * p).astype(noise.dtype)
-    result = _product(input, (single * scale).astype(noise.dtype), inplace)
-    return result.add_(wrap(shift))
+    drawn = wrap(noise)
+    result = _product(input, alpha_factor(drawn, p)._array, inplace)
+    return result.add_(alpha_shift(drawn, p))
+
+
+def _alpha_scale(p: float) -> float:
+    return 1.0 / math.sqrt((_SATURATION * _SATURATION * p + 1.0) * (1.0 - p))
+
+
+def _at_least_single(noise: Tensor) -> np.ndarray:
+    array = noise._array
+    return array.astype(np.float32) if array.dtype.itemsize == 2 else array
+
+
+def alpha_factor(noise: Tensor, p: float) -> Tensor:
+    """What the elements that are kept are multiplied by; the others by zero."""
+    return wrap((_at_least_single(noise) * _alpha_scale(p)).astype(noise._array.dtype))
+
+
+def alpha_shift(noise: Tensor, p: float) -> Tensor:
+    """What is added to all elements, so that dropped ones get the saturation value."""
+    most = _SATURATION * _alpha_scale(p)
+    shift = (_at_least_single(noise) - 1.0) * most + most * p
+    return wrap(shift.astype(noise._array.dtype))
 
 
 def _checked(function: str, input: Any, p: Any) -> np.ndarray:

@@ -19,6 +19,7 @@ from taper.arrays.elements import FLOAT32, INT64, LOW_PRECISION
 from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.reduction import (
     ABSENT,
+    LOG_TOTAL,
     MEAN,
     Dims,
     Shape,
@@ -497,6 +498,9 @@ def prod(
 def logsumexp_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
     """Take the logarithm of the sum of exponentials along dimensions."""
     axes = axes_of(dim, self.ndim)
+    found = reduce_natively(LOG_TOTAL, self, axes, keepdim)
+    if found is not None:
+        return found
     real = self.real if self.dtype.kind == "c" else self
     high = np.maximum.reduce(real, axes, keepdims=True, initial=-np.inf)
     high = filled(high, np.isinf(high), 0)

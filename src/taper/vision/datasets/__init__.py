@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from taper.absent.answers import refused_class
 from taper.vision.datasets import cifar, fakedata, folder, mnist, utils, vision
 from taper.vision.datasets.cifar import CIFAR10, CIFAR100
 from taper.vision.datasets.fakedata import FakeData
@@ -43,8 +44,10 @@ _NOT_PROVIDED = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NOT_PROVIDED:
-        raise NotImplementedError(
-            f"{__name__}.{name} is not provided: read its files with ImageFolder or DatasetFolder"
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _NOT_PROVIDED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    sentence = (
+        f"{__name__}.{name} is not provided: unpack its files, one folder for each class, and read "
+        "them with ImageFolder, or with DatasetFolder and a loader of your own"
+    )
+    return globals().setdefault(name, refused_class(name, __name__, sentence, VisionDataset))

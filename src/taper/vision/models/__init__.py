@@ -40,6 +40,13 @@ __all__ = [
     "list_models",
 ]
 
+__all__ += [
+    name
+    for name, value in list(globals().items())
+    if name[0] != "_" and getattr(value, "__module__", "").startswith(f"{__name__}.")
+]
+__all__ = sorted({*__all__})
+
 # torchvision's packages of models for other tasks.
 _MISSING = ("detection", "optical_flow", "quantization", "segmentation", "video")
 
@@ -49,5 +56,5 @@ _load, __dir__ = on_first_use(globals(), ("feature_extraction", "mobilenet", "pr
 
 def __getattr__(name: str) -> Any:
     if name in _MISSING:
-        raise NotImplementedError(f"taper.vision has no models of {name}: use torchvision for them")
+        raise AttributeError(f"taper.vision has no models of {name}: use torchvision for them")
     return _load(name)

@@ -6,8 +6,9 @@ missing, except `nms`.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
+from taper.absent.answers import refused_class, refused_function
 from taper.vision.ops import boxes, misc
 from taper.vision.ops.boxes import (
     batched_nms,
@@ -77,8 +78,6 @@ def __getattr__(name: str) -> Any:
     if name not in _MISSING:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    def missing(*arguments: Any, **options: Any) -> NoReturn:
-        raise NotImplementedError(f"taper.vision has no {name}: use torchvision for detectors")
-
-    missing.__name__ = missing.__qualname__ = name
-    return missing
+    make = refused_class if name[0].isupper() else refused_function
+    sentence = f"taper.vision has no {name}: use torchvision for detectors"
+    return globals().setdefault(name, make(name, __name__, sentence))

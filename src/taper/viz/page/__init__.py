@@ -19,8 +19,9 @@ from typing import Any
 from taper.files.atomic import replacing
 from taper.nn.modules.module import Module
 from taper.tensor import Tensor
-from taper.viz.page.data import facts_of, page_data
-from taper.viz.reading import names_around, read
+from taper.viz.condensing import read_condensed
+from taper.viz.page.data import MOST_NODES, facts_of, page_data
+from taper.viz.reading import collected, names_around
 from taper.viz.records import Graph
 
 __all__ = ["Page", "page_of", "show"]
@@ -78,7 +79,8 @@ def show(
 
     In a notebook the page appears inline.  Modules are folded in graphs of more than 60 nodes;
     views are part of the lines they are on.  A click on a box shows its formula, line, shapes and
-    saved tensors.
+    saved tensors.  In a graph of more than 20,000 nodes one box stands for all nodes that a line
+    recorded.
 
     Args:
         root: a tensor, several, or a graph that was read before: a backward pass frees what its
@@ -106,8 +108,14 @@ def show(
     ...     loss.backward()
     >>> page = viz.show(graph, tape=tape)
     """
-    graph = root if isinstance(root, Graph) else read(root, model, names_around())[0]
-    page = page_of(graph, tape, title)
+    counts = None
+    if isinstance(root, Graph):
+        graph = root
+    else:
+        with collected(root, model, names_around()) as reader:
+            large = len(reader.nodes) > MOST_NODES
+            graph, counts = read_condensed(reader) if large else (reader.graph(), None)
+    page = page_of(graph, tape, title, counts)
     if output is not None:
         path = page.save(output)
         if open:
@@ -115,19 +123,21 @@ def show(
     return page
 
 
-def page_of(graph: Graph, tape: Any = None, title: str | None = None) -> Page:
-    """Return the page of a graph that was read before."""
+def page_of(
+    graph: Graph, tape: Any = None, title: str | None = None, counts: list[int] | None = None
+) -> Page:
+    """Return the page of a graph that was read before; `counts` says what each node stands for."""
     if title is None:
         names = [each.name for each in graph.outputs if each.name]
         title = "Graph of " + ", ".join(names) if names else "Autograd graph"
-    data = json.dumps(page_data(graph, _tape_data(tape, graph)), separators=(",", ":"))
+    data = json.dumps(page_data(graph, _tape_data(tape, graph), counts), separators=(",", ":"))
     parts = {
         "css": _asset("page.css"),
         "script": "\n".join(_asset(name) for name in _SCRIPTS),
         # Within a script element only `<` could end it; the other two end lines in old browsers.
         "data": data.replace("<", "\\u003c"),
         "title": escape(title),
-        "facts": escape(facts_of(graph)),
+        "facts": escape(facts_of(graph, counts)),
     }
     pieces = _asset("page.html").split("@")
     html = "".join(parts.get(piece, piece) for piece in pieces)

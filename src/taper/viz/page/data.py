@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
+from taper.viz.condensing import merged
 from taper.viz.records import Edge, Graph, GraphNode, SourceLine
 
 __all__ = ["MOST_NODES", "condensed", "facts_of", "page_data"]
@@ -31,10 +32,12 @@ class _Table(dict[Any, int]):
         return None if value is None else self.setdefault(value, len(self))
 
 
-def page_data(graph: Graph, tape: Any = None) -> dict[str, Any]:
-    """Return the JSON of a page."""
-    if len(graph.nodes) > MOST_NODES:
+def page_data(graph: Graph, tape: Any = None, counts: list[int] | None = None) -> dict[str, Any]:
+    """Return the JSON of a page; `counts` says how many nodes each one stands for."""
+    if counts is None and len(graph.nodes) > MOST_NODES:
         graph, counts = condensed(graph)
+        tape = None
+    elif counts is not None:
         tape = None
     else:
         counts = [1] * len(graph.nodes)
@@ -122,11 +125,12 @@ def _inputs(graph: Graph) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def facts_of(graph: Graph) -> str:
+def facts_of(graph: Graph, counts: list[int] | None = None) -> str:
     """Return what a graph consists of, for a line under its title."""
+    nodes = len(graph.nodes) if counts is None else sum(counts)
     parameters = sum(_size(each.shape) for each in graph.leaves)
     parts = [
-        f"{len(graph.nodes):,} node{'s' * (len(graph.nodes) != 1)}",
+        f"{nodes:,} node{'s' * (nodes != 1)}",
         f"{len(graph.leaves):,} {'leaf' if len(graph.leaves) == 1 else 'leaves'} "
         f"({parameters:,} number{'s' * (parameters != 1)})",
     ]
@@ -160,7 +164,7 @@ def condensed(graph: Graph) -> tuple[Graph, list[int]]:
     def new(id: int) -> int:
         return place_of[id] if id < len(place_of) else id + shift
 
-    return _renumbered(graph, tuple(first), new), counts
+    return merged(_renumbered(graph, tuple(first), new)), counts
 
 
 def _renumbered(graph: Graph, nodes: tuple[GraphNode, ...], new: Callable[[int], int]) -> Graph:

@@ -144,9 +144,23 @@ class Search {
       if (event.key === 'Enter' && this.matches && this.matches.length) {
         this.at = (this.at + (event.shiftKey ? this.matches.length - 1 : 1)) % this.matches.length;
         app.reveal(this.matches[this.at][0]);
-      } else if (event.key === 'ArrowDown' && results.firstElementChild) results.querySelector('button').focus();
+      } else if (event.key === 'ArrowDown' && results.querySelector('button')) {
+        event.preventDefault();
+        results.querySelector('button').focus();
+      }
     });
+    results.addEventListener('keydown', (event) => this.walk(event));
     document.addEventListener('pointerdown', (event) => { if (!event.target.closest('.search')) this.close(); });
+  }
+
+  /* Arrows go through what was found, and from the first one back to the words. */
+  walk(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const buttons = [...this.results.querySelectorAll('button')], at = buttons.indexOf(document.activeElement) + step;
+    if (at < 0) this.input.focus();
+    else if (at < buttons.length) buttons[at].focus();
   }
 
   textOf(id) {
@@ -168,7 +182,7 @@ class Search {
       }
     this.app.found = new Set(this.matches.map(([id]) => folding.shownAs(id)));
     this.results.replaceChildren(...this.matches.slice(0, 30).map(([id, text]) =>
-      element('li', {}, element('button', { type: 'button', onclick: () => { this.app.reveal(id); this.close(); } }, short(text, 90)))));
+      element('li', {}, element('button', { type: 'button', onclick: () => { this.app.reveal(id); this.close(); this.app.view.svg.focus(); } }, short(text, 90)))));
     if (words.length) this.results.append(element('li', { class: 'count' }, `${this.matches.length.toLocaleString('en')} found`));
     this.results.hidden = !words.length;
     this.app.view.draw();

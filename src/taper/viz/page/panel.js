@@ -165,6 +165,7 @@ class Panel {
       element('p', {}, element('button', { type: 'button', onclick: () => this.app.toggle(group.key) }, folding.open.has(group.key) ? 'Fold' : 'Unfold')),
       section('Inside', table(['nodes', 'parameters', 'saved bytes'], [[group.count.toLocaleString('en'), String(leaves.length), bytesText(group.bytes)]]),
         table(['node', 'count'], [...counts].sort((a, b) => b[1] - a[1]).slice(0, 12).map(([name, count]) => [name, count.toLocaleString('en')]))),
+      this.app.player ? this.app.player.timesOf([...inside, ...leaves]) : null,
       inside.length ? this.source(data.nodes[inside[0]].line) : null,
       section('Parameters', table(['name', 'shape', 'bytes'], leaves.slice(0, 40).map((id) => {
         const leaf = data.leaves[id - data.nodes.length];

@@ -30,7 +30,7 @@ class Player {
     for (const step of this.steps) {
       if (step.node === null || step.node === undefined) continue;
       const key = this.app.folding.shownAs(step.node);
-      sums.set(key, (sums.get(key) || 0) + (step.seconds || 0));
+      sums.set(key, (sums.get(key) || 0) + timeOf(step));
     }
     const most = Math.max(...sums.values(), 0);
     const on = this.hot.getAttribute('aria-pressed') === 'true';
@@ -43,12 +43,21 @@ class Player {
     this.hotIds = on ? this.hotPath() : [];
     this.mark();
     if (on && this.hotIds.length) {
+      this.status.textContent = this.hotText();
       const slow = this.hotIds.slice().sort((a, b) => this.secondsOf(b) - this.secondsOf(a))[0];
       this.app.choose(this.app.folding.shownAs(slow));
     }
   }
 
-  secondsOf(id) { return (this.byNode.get(id) || []).reduce((sum, i) => sum + (this.steps[i].seconds || 0), 0); }
+  /* How much of the measured time is on the hot path. */
+  hotText() {
+    const sum = (ids, part) => ids.reduce((total, id) => total + (this.byNode.get(id) || []).reduce((all, i) => all + (this.steps[i][part] || 0), 0), 0);
+    const all = this.steps.reduce((total, step) => total + timeOf(step), 0), forward = sum(this.hotIds, 'forward');
+    const path = sum(this.hotIds, 'seconds') + forward, share = all ? Math.round((100 * path) / all) : 0;
+    return `hot path: ${timeText(path)} of ${timeText(all)} (${share} %)` + (forward ? `, forward ${timeText(forward)}` : ', backward only');
+  }
+
+  secondsOf(id) { return (this.byNode.get(id) || []).reduce((sum, i) => sum + timeOf(this.steps[i]), 0); }
 
   /* The way from a leaf to an output that took longest. */
   hotPath() {
@@ -126,6 +135,13 @@ class Player {
     return (this.byNode.get(id) || []).slice(0, 3).map((i) => section(`Backward, step ${i + 1}`, this.describe(this.steps[i])));
   }
 
+  /* What the nodes of a group took, for its panel. */
+  timesOf(ids) {
+    const steps = ids.flatMap((id) => this.byNode.get(id) || []).map((i) => this.steps[i]);
+    const backward = steps.reduce((sum, step) => sum + (step.seconds || 0), 0), forward = steps.reduce((sum, step) => sum + (step.forward || 0), 0);
+    return steps.length ? section('Time', element('p', { class: 'facts' }, `${timeText(backward)} backward`, forward ? ` · ${timeText(forward)} forward` : '')) : null;
+  }
+
   describe(step) {
     const rows = [...step.inputs.map((each, i) => ['gradient in ' + i, each]), ...step.outputs.map((each, i) => ['gradient out ' + i, each])].filter(([, each]) => each);
     return element('div', { class: 'step' },
@@ -136,8 +152,16 @@ class Player {
         element('p', { class: 'facts' }, `min ${numberText(each.min)} · max ${numberText(each.max)} · mean ${numberText(each.mean)} · norm ${numberText(each.norm)}`,
           each.nan ? element('strong', { class: 'bad' }, ` · ${each.nan} NaN`) : ''),
         histogramOf(each.histogram))),
-      element('p', { class: 'facts' }, step.seconds ? `${(step.seconds * 1e6).toFixed(1)} µs` : '', step.freed ? ` · ${bytesText(step.freed)} freed` : ''));
+      element('p', { class: 'facts' }, step.seconds ? `${timeText(step.seconds)} backward` : '', step.forward ? ` · ${timeText(step.forward)} forward` : '', step.freed ? ` · ${bytesText(step.freed)} freed` : ''));
   }
+}
+
+/* What a step took, with the operation that recorded its node where that was measured. */
+function timeOf(step) { return (step.seconds || 0) + (step.forward || 0); }
+
+function timeText(seconds) {
+  if (seconds >= 1) return `${numberText(Number(seconds.toPrecision(3)))} s`;
+  return seconds >= 1e-3 ? `${Number((seconds * 1e3).toPrecision(3))} ms` : `${Number((seconds * 1e6).toPrecision(3))} µs`;
 }
 
 /* Small numbers as a matrix; anything else as text. */

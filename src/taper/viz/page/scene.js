@@ -43,6 +43,8 @@ function describeBox(box, folding) {
   const lines = [short(node.name, 34), node.outputs.length ? shapeText(node.outputs[0].shape) + (node.outputs.length > 1 ? ` +${node.outputs.length - 1}` : '') : ''];
   const module = node.module === null ? null : data.modules[node.module];
   if (module && module.path !== folding.parents[key] && module.path) lines.push(short(`${module.path} ${module.class_name}`, 34));
+  const writer = node.settings.find(([name]) => name === 'written by');
+  if (writer) lines.push('by ' + short(writer[1], 30));
   if (node.count > 1) lines.push('× ' + node.count.toLocaleString('en'));
   return { kind: node.freed ? 'node freed' : 'node', lines: lines.filter(Boolean) };
 }

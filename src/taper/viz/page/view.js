@@ -42,11 +42,17 @@ class View {
     this.x = (width - scene.width * this.scale) / 2;
     this.y = Math.max(12, (height - scene.height * this.scale) / 2);
     if (scene.height * this.scale > height - 12) this.y = 12;
-    if (scene.width * this.scale > width - 12) {
-      const first = scene.boxes.reduce((best, box) => (box.y < best.y ? box : best), scene.boxes[0]);
-      if (!whole && first) this.x = width / 2 - first.x * this.scale;
-    }
+    if (!whole && scene.boxes.length) this.centreTop(width, height);
     this.draw();
+  }
+
+  /* What is in sight at the beginning is in the middle; if it is too wide, its first box is. */
+  centreTop(width, height) {
+    const { scene } = this, seen = scene.boxes.filter((box) => box.y * this.scale < height);
+    const left = Math.min(...seen.map((box) => box.x - box.width / 2)), right = Math.max(...seen.map((box) => box.x + box.width / 2));
+    const first = scene.boxes.reduce((best, box) => (box.y < best.y ? box : best), scene.boxes[0]);
+    const middle = (right - left) * this.scale > width - 12 ? first.x : (left + right) / 2;
+    this.x = width / 2 - middle * this.scale;
   }
 
   centre(box) {
@@ -101,6 +107,7 @@ class View {
     const group = svgElement('g', { transform: `translate(${this.x} ${this.y}) scale(${this.scale})` });
     for (const each of scene.containers)
       if (inSight(each.x, each.y, each.width, each.height)) this.drawContainer(each, group, everything ? -Infinity : top - margin, everything ? Infinity : bottom + margin);
+    const titles = scene.containers.filter((each) => inSight(each.x, each.y, each.width, each.height));
     const lines = svgElement('g', { class: 'lines' }, group);
     const shown = new Set(boxes.map((box) => box.key));
     const visible = scene.lines.filter(({ extent }) => inSight(extent[0], extent[1], extent[2] - extent[0], extent[3] - extent[1]));
@@ -121,6 +128,7 @@ class View {
         }
         this.drawLine(line, lines);
       }
+      for (const each of titles) this.drawTitle(each, group); // above the lines that pass
       for (const box of boxes) this.drawBox(box, group);
     }
     this.root.replaceWith(group);
@@ -145,6 +153,10 @@ class View {
     const y = Math.max(each.y, top - 10), end = Math.min(each.y + each.height, bottom + 10);
     const group = svgElement('g', { class: 'container depth' + (each.group.depth % 3) }, parent);
     svgElement('rect', { x: each.x, y, width: each.width, height: Math.max(0, end - y), rx: 8 }, group);
+  }
+
+  drawTitle(each, parent) {
+    const group = svgElement('g', { class: 'container' }, parent);
     const title = svgElement('text', { x: each.x + 12, y: each.y + 19, 'data-fold': each.key }, group);
     title.textContent = '▾ ' + short(each.group.label, 40);
     const kind = svgElement('tspan', { class: 'kind', dx: 8 }, title);

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from taper.absent.answers import refused_class, refused_function
 from taper.vision.transforms.modes import InterpolationMode
 from taper.vision.transforms.policies import AutoAugmentPolicy
 from taper.vision.transforms.v2 import functional
@@ -162,9 +163,11 @@ _NOT_PROVIDED = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    if name in _NOT_PROVIDED:
-        raise NotImplementedError(
-            f"{__name__}.{name} is not provided: boxes and key points are not transformed, only "
-            "pictures are"
-        )
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _NOT_PROVIDED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    make = refused_class if name[0].isupper() else refused_function
+    sentence = (
+        f"{__name__}.{name} is not provided: boxes and key points are not transformed, only "
+        "pictures are"
+    )
+    return globals().setdefault(name, make(name, __name__, sentence))

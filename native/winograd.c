@@ -1,0 +1,383 @@
+/* Convolutions of 3x3 windows with 4 multiplications in the place of 9, after Winograd: F(2x2, 3x3).
+ *
+ * The windows of 2x2 neighbouring places see 4x4 numbers.  These, and the weights, are changed into 16 others
+ * by sums and differences; 16 products of matrices (channels by channels, channels by tiles) are all that is
+ * multiplied; sums and differences of them are the places.  The gradients of input and weight are the same
+ * with the parts exchanged.  Sums are formed in another order than by windows, so eager mode, whose results
+ * are PyTorch's, does without: captured programs that may round otherwise call this.
+ *
+ * Measured on one thread, 8 images, convolution and both gradients, oneDNN and this: 64 channels of 24x24 9.4
+ * and 5.5 ms, 128 of 12x12 9.3 and 5.7, 256 of 6x6 9.3 and 7.7; the ResNet-18 step of benchmarks/ 196 to 162,
+ * the CNN step 63 to 51.  Largest errors against float64, relative to the largest number: 0.4 to 2.5 times
+ * those of oneDNN.
+ */
+
+#include <string.h>
+
+#include "slots.h"
+#include "tiles.h"
+
+#define FREQUENCIES 16
+#define NUMBERS 24576   /* tiles times channels of a block: what is changed stays in the second-level cache */
+#define FEWEST_TILES 96 /* of a block, if there are as many */
+#define LEAST_TILES 48  /* of all images: below, changing the weights costs more than it saves */
+#define LEAST_CHANNELS 16
+#define USEFUL 0.7 /* part of the places of tiles that are places of the image */
+#define LONGEST (1 << 30)
+
+enum { TO_OUTPUT, TO_INPUT, TO_WEIGHT };
+
+typedef struct {
+    int which;
+    npy_intp images, inputs, outputs;  /* channels */
+    npy_intp height, width;            /* of an image of the array that is cut into 4x4 */
+    npy_intp rows, columns;            /* of one of the array that is cut into 2x2 */
+    npy_intp top, left;                /* zeros in front of the first */
+    npy_intp down, across;             /* tiles of an image */
+    npy_intp first, count;             /* rows of tiles of this block */
+    npy_intp step, apart, apart_places; /* from channel to channel, from frequency to frequency: of 4x4 and 2x2 */
+    npy_intp size;                      /* from frequency to frequency of weights */
+    npy_intp of_windows, of_places;    /* channels of both */
+    const float *windows, *bias;
+    float *weight, *places;
+    float *changed_windows, *changed_places, *changed_weight;
+} Winograd;
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <immintrin.h>
+
+#define LANES 16
+#define VECTORS __attribute__((target("avx512f")))
+#define INLINE static inline __attribute__((always_inline, target("avx512f")))
+
+INLINE __mmask16 lanes_of(npy_intp first, npy_intp length) { /* whose number, counted from `first`, is inside */
+    const npy_intp low = first < 0 ? -first : 0, high = length - first;
+    if (low >= LANES || high <= low) return 0;
+    return (__mmask16)((high >= LANES ? 0xffffu : (1u << high) - 1) & (0xffffu << low));
+}
+
+/* Every second of 32 numbers, from the first or second on; and two times 16 numbers in turn. */
+INLINE __m512i every_second(int first) {
+    int32_t lanes[LANES];
+    for (int lane = 0; lane < LANES; lane++) lanes[lane] = 2 * lane + first;
+    return _mm512_loadu_si512(lanes);
+}
+INLINE __m512i in_turn(int first) {
+    int32_t lanes[LANES];
+    for (int lane = 0; lane < LANES; lane++) lanes[lane] = first + lane / 2 + lane % 2 * LANES;
+    return _mm512_loadu_si512(lanes);
+}
+INLINE __m512i apart_by(int step) {
+    int32_t lanes[LANES];
+    for (int lane = 0; lane < LANES; lane++) lanes[lane] = lane * step;
+    return _mm512_loadu_si512(lanes);
+}
+
+#define ADD _mm512_add_ps
+#define LESS _mm512_sub_ps
+
+/* --- windows of 4x4 ----------------------------------------------------------------------------- */
+
+/* A row of 16 windows, from the column `at` on, with sums and differences along it. */
+INLINE void change_row(const float *row, npy_intp at, npy_intp width, __m512 to[4]) {
+    const __m512i even = every_second(0), odd = every_second(1);
+    const __m512 one = _mm512_maskz_loadu_ps(lanes_of(at, width), row + at);
+    const __m512 two = _mm512_maskz_loadu_ps(lanes_of(at + 16, width), row + at + 16);
+    const __m512 next = _mm512_maskz_loadu_ps(lanes_of(at + 2, width), row + at + 2);
+    const __m512 last = _mm512_maskz_loadu_ps(lanes_of(at + 18, width), row + at + 18);
+    const __m512 a = _mm512_permutex2var_ps(one, even, two), b = _mm512_permutex2var_ps(one, odd, two);
+    const __m512 c = _mm512_permutex2var_ps(next, even, last), d = _mm512_permutex2var_ps(next, odd, last);
+    to[0] = LESS(a, c), to[1] = ADD(b, c), to[2] = LESS(c, b), to[3] = LESS(b, d);
+}
+
+INLINE void change_windows(const Winograd *of, const float *plane, npy_intp top, npy_intp at, float *to, __mmask16 mask) {
+    __m512 rows[4][4];
+#pragma GCC unroll 4
+    for (int row = 0; row < 4; row++) {
+        const npy_intp y = top + row;
+        if (y >= 0 && y < of->height) change_row(plane + y * of->width, at, of->width, rows[row]);
+        else
+            for (int nr = 0; nr < 4; nr++) rows[row][nr] = _mm512_setzero_ps();
+    }
+#pragma GCC unroll 4
+    for (int nr = 0; nr < 4; nr++) {
+        _mm512_mask_storeu_ps(to + nr * of->apart, mask, LESS(rows[0][nr], rows[2][nr]));
+        _mm512_mask_storeu_ps(to + (4 + nr) * of->apart, mask, ADD(rows[1][nr], rows[2][nr]));
+        _mm512_mask_storeu_ps(to + (8 + nr) * of->apart, mask, LESS(rows[2][nr], rows[1][nr]));
+        _mm512_mask_storeu_ps(to + (12 + nr) * of->apart, mask, LESS(rows[1][nr], rows[3][nr]));
+    }
+}
+
+VECTORS static void windows_part(void *context, npy_intp start, npy_intp stop) {
+    const Winograd *of = context;
+    for (npy_intp channel = start; channel < stop; channel++)
+        for (npy_intp nr = 0; nr < of->count; nr++) {
+            const npy_intp row = of->first + nr, image = row / of->down, top = row % of->down * 2 - of->top;
+            const float *plane = of->windows + (image * of->of_windows + channel) * of->height * of->width;
+            float *to = of->changed_windows + channel * of->step + nr * of->across;
+            for (npy_intp tile = 0; tile < of->across; tile += LANES)
+                change_windows(of, plane, top, 2 * tile - of->left, to + tile, lanes_of(tile, of->across));
+        }
+}
+
+/* --- places of 2x2 ------------------------------------------------------------------------------ */
+
+/* From the products of a channel and row of tiles to the places. */
+INLINE void places_of(const Winograd *of, const float *from, float *to, npy_intp tile, int second, __m512 bias) {
+    const __mmask16 mask = lanes_of(tile, of->across);
+    __m512 sums[2][4];
+#pragma GCC unroll 4
+    for (int nr = 0; nr < 4; nr++) {
+        const __m512 a = _mm512_maskz_loadu_ps(mask, from + nr * of->apart_places);
+        const __m512 b = _mm512_maskz_loadu_ps(mask, from + (4 + nr) * of->apart_places);
+        const __m512 c = _mm512_maskz_loadu_ps(mask, from + (8 + nr) * of->apart_places);
+        const __m512 d = _mm512_maskz_loadu_ps(mask, from + (12 + nr) * of->apart_places);
+        sums[0][nr] = ADD(a, ADD(b, c)), sums[1][nr] = LESS(LESS(b, c), d);
+    }
+#pragma GCC unroll 2
+    for (int row = 0; row < 2; row++) {
+        if (row && !second) break;
+        const __m512 *s = sums[row];
+        const __m512 even = ADD(ADD(s[0], ADD(s[1], s[2])), bias), odd = ADD(LESS(LESS(s[1], s[2]), s[3]), bias);
+        float *place = to + row * of->columns;
+        const npy_intp at = 2 * tile;
+        _mm512_mask_storeu_ps(place + at, lanes_of(at, of->columns), _mm512_permutex2var_ps(even, in_turn(0), odd));
+        _mm512_mask_storeu_ps(place + at + 16, lanes_of(at + 16, of->columns),
+                              _mm512_permutex2var_ps(even, in_turn(8), odd));
+    }
+}
+
+VECTORS static void places_part(void *context, npy_intp start, npy_intp stop) {
+    const Winograd *of = context;
+    for (npy_intp channel = start; channel < stop; channel++) {
+        const __m512 bias = _mm512_set1_ps(of->bias == NULL ? 0 : of->bias[channel]);
+        for (npy_intp nr = 0; nr < of->count; nr++) {
+            const npy_intp row = of->first + nr, image = row / of->down, top = row % of->down * 2;
+            float *to = of->places + ((image * of->of_places + channel) * of->rows + top) * of->columns;
+            const float *from = of->changed_places + channel * of->step + nr * of->across;
+            for (npy_intp tile = 0; tile < of->across; tile += LANES)
+                places_of(of, from + tile, to, tile, top + 1 < of->rows, bias);
+        }
+    }
+}
+
+/* The other way: gradients of places become 4x4. */
+VECTORS static void gradients_part(void *context, npy_intp start, npy_intp stop) {
+    const Winograd *of = context;
+    const __m512i even = every_second(0), odd = every_second(1);
+    for (npy_intp channel = start; channel < stop; channel++)
+        for (npy_intp nr = 0; nr < of->count; nr++) {
+            const npy_intp row = of->first + nr, image = row / of->down, top = row % of->down * 2;
+            const float *from = of->places + ((image * of->of_places + channel) * of->rows + top) * of->columns;
+            float *to = of->changed_places + channel * of->step + nr * of->across;
+            for (npy_intp tile = 0; tile < of->across; tile += LANES) {
+                const __mmask16 mask = lanes_of(tile, of->across);
+                __m512 parts[2][4];
+#pragma GCC unroll 2
+                for (int y = 0; y < 2; y++) {
+                    const npy_intp width = top + y < of->rows ? of->columns : 0, at = 2 * tile;
+                    const float *place = from + y * of->columns + at;
+                    const __m512 one = _mm512_maskz_loadu_ps(lanes_of(at, width), place);
+                    const __m512 two = _mm512_maskz_loadu_ps(lanes_of(at + 16, width), place + 16);
+                    const __m512 a = _mm512_permutex2var_ps(one, even, two), b = _mm512_permutex2var_ps(one, odd, two);
+                    parts[y][0] = a, parts[y][1] = ADD(a, b), parts[y][2] = LESS(a, b);
+                    parts[y][3] = LESS(_mm512_setzero_ps(), b);
+                }
+#pragma GCC unroll 4
+                for (int x = 0; x < 4; x++) {
+                    float *place = to + tile + x * of->apart_places;
+                    const npy_intp down = 4 * of->apart_places;
+                    _mm512_mask_storeu_ps(place, mask, parts[0][x]);
+                    _mm512_mask_storeu_ps(place + down, mask, ADD(parts[0][x], parts[1][x]));
+                    _mm512_mask_storeu_ps(place + 2 * down, mask, LESS(parts[0][x], parts[1][x]));
+                    _mm512_mask_storeu_ps(place + 3 * down, mask, LESS(_mm512_setzero_ps(), parts[1][x]));
+                }
+            }
+        }
+}
+
+/* --- weights of 3x3 ----------------------------------------------------------------------------- */
+
+VECTORS static void weights_part(void *context, npy_intp start, npy_intp stop) {
+    const Winograd *of = context;
+    const npy_intp size = of->size;
+    const __m512 half = _mm512_set1_ps(0.5f);
+    const __m512i apart = apart_by(9);
+    for (npy_intp nr = start * of->inputs; nr < stop * of->inputs; nr += LANES) {
+        const __mmask16 mask = lanes_of(nr, stop * of->inputs);
+        __m512 g[9], rows[4][3];
+#pragma GCC unroll 9
+        for (int tap = 0; tap < 9; tap++)
+            g[tap] = _mm512_mask_i32gather_ps(half, mask, apart, of->weight + nr * 9 + tap, 4);
+#pragma GCC unroll 3
+        for (int x = 0; x < 3; x++) {
+            const __m512 outer = _mm512_mul_ps(ADD(g[x], g[6 + x]), half), middle = _mm512_mul_ps(g[3 + x], half);
+            rows[0][x] = g[x], rows[1][x] = ADD(outer, middle), rows[2][x] = LESS(outer, middle), rows[3][x] = g[6 + x];
+        }
+#pragma GCC unroll 4
+        for (int y = 0; y < 4; y++) {
+            float *to = of->changed_weight + nr + 4 * y * size;
+            const __m512 outer = _mm512_mul_ps(ADD(rows[y][0], rows[y][2]), half);
+            const __m512 middle = _mm512_mul_ps(rows[y][1], half);
+            _mm512_mask_storeu_ps(to, mask, rows[y][0]);
+            _mm512_mask_storeu_ps(to + size, mask, ADD(outer, middle));
+            _mm512_mask_storeu_ps(to + 2 * size, mask, LESS(outer, middle));
+            _mm512_mask_storeu_ps(to + 3 * size, mask, rows[y][2]);
+        }
+    }
+}
+
+/* The other way: sums for 4x4 become the gradient of 3x3. */
+VECTORS static void weight_gradient_part(void *context, npy_intp start, npy_intp stop) {
+    const Winograd *of = context;
+    const npy_intp size = of->size;
+    const __m512 half = _mm512_set1_ps(0.5f);
+    const __m512i apart = apart_by(9);
+    for (npy_intp nr = start * of->inputs; nr < stop * of->inputs; nr += LANES) {
+        const __mmask16 mask = lanes_of(nr, stop * of->inputs);
+        __m512 rows[4][3];
+#pragma GCC unroll 4
+        for (int y = 0; y < 4; y++) {
+            const float *from = of->changed_weight + nr + 4 * y * size;
+            const __m512 a = _mm512_maskz_loadu_ps(mask, from), b = _mm512_maskz_loadu_ps(mask, from + size);
+            const __m512 c = _mm512_maskz_loadu_ps(mask, from + 2 * size), d = _mm512_maskz_loadu_ps(mask, from + 3 * size);
+            const __m512 sum = _mm512_mul_ps(ADD(b, c), half);
+            rows[y][0] = ADD(a, sum), rows[y][1] = _mm512_mul_ps(LESS(b, c), half), rows[y][2] = ADD(sum, d);
+        }
+#pragma GCC unroll 3
+        for (int x = 0; x < 3; x++) {
+            float *to = of->weight + nr * 9 + x;
+            const __m512 sum = _mm512_mul_ps(ADD(rows[1][x], rows[2][x]), half);
+            _mm512_mask_i32scatter_ps(to, mask, apart, ADD(rows[0][x], sum), 4);
+            _mm512_mask_i32scatter_ps(to + 3, mask, apart, _mm512_mul_ps(LESS(rows[1][x], rows[2][x]), half), 4);
+            _mm512_mask_i32scatter_ps(to + 6, mask, apart, ADD(sum, rows[3][x]), 4);
+        }
+    }
+}
+
+/* --- products ----------------------------------------------------------------------------------- */
+
+static void products_part(void *context, npy_intp start, npy_intp stop) {
+    /* Turning a window around exchanges its first and last row, and column. */
+    static const int turned[4] = {3, 1, 2, 0};
+    const Winograd *of = context;
+    const npy_intp size = of->size, tiles = of->count * of->across;
+    for (npy_intp nr = start; nr < stop; nr++) {
+        float *windows = of->changed_windows + nr * of->apart, *places = of->changed_places + nr * of->apart_places;
+        if (of->which == TO_WEIGHT) {
+            product(0, of->outputs, tiles, of->inputs, (Matrix){places, of->step, 0}, (Matrix){windows, of->step, 1},
+                    of->changed_weight + nr * size, of->inputs, of->first > 0);
+            continue;
+        }
+        const npy_intp other = of->which == TO_INPUT ? 4 * turned[nr / 4] + turned[nr % 4] : nr;
+        const Matrix weight = {of->changed_weight + other * size, of->inputs, of->which == TO_INPUT};
+        multiply_tiles(of->of_places, of->of_windows, tiles, weight, (Matrix){windows, of->step, 0}, places, of->step,
+                       NULL, 0);
+    }
+}
+
+static void run_blocks(Winograd *of, npy_intp most) {
+    const npy_intp all = of->images * of->down;
+    if (of->which != TO_WEIGHT) pool_run(weights_part, of, of->outputs, 1 + 4096 / of->inputs);
+    for (of->first = 0; of->first < all; of->first += most) {
+        of->count = all - of->first < most ? all - of->first : most;
+        pool_run(windows_part, of, of->of_windows, 1 + 128 / of->count);
+        if (of->which == TO_WEIGHT) pool_run(gradients_part, of, of->of_places, 1 + 128 / of->count);
+        products_on_pool(products_part, of, FREQUENCIES, 1);
+        if (of->which != TO_WEIGHT) pool_run(places_part, of, of->of_places, 1 + 128 / of->count);
+    }
+    if (of->which == TO_WEIGHT) pool_run(weight_gradient_part, of, of->outputs, 1 + 4096 / of->inputs);
+}
+
+#else
+
+static void run_blocks(Winograd *of, npy_intp most) {}
+
+#endif
+
+/* --- what Python calls -------------------------------------------------------------------------- */
+
+/* Lay everything out and compute; 0 if there is no memory. */
+static int compute(Winograd *of) {
+    const npy_intp channels = of->of_windows + of->of_places, all = of->images * of->down;
+    npy_intp most = NUMBERS / channels < FEWEST_TILES ? FEWEST_TILES : NUMBERS / channels;
+    most = most / of->across < 1 ? 1 : most / of->across > all ? all : most / of->across;
+    const npy_intp lines = (most * of->across + 15) / 16;
+    of->step = 16 * (lines | 1); /* an odd number of lines: rows lie in different parts of the cache */
+    of->apart = of->of_windows * of->step + 16, of->apart_places = of->of_places * of->step + 16;
+    of->size = of->inputs * of->outputs + 16; /* so that the 16 do not all lie in the same part of the cache */
+    float *memory = scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (of->apart + of->apart_places +
+                                                                       of->size)));
+    if (memory == NULL) return 0;
+    of->changed_windows = memory;
+    of->changed_places = memory + FREQUENCIES * of->apart;
+    of->changed_weight = of->changed_places + FREQUENCIES * of->apart_places;
+    run_blocks(of, most);
+    scratch_give(memory);
+    return 1;
+}
+
+static PyArrayObject *array_of_rank(PyObject *value, int rank) {
+    PyArrayObject *array = plain_array(value, NPY_FLOAT);
+    return array != NULL && PyArray_NDIM(array) == rank && PyArray_SIZE(array) < LONGEST ? array : NULL;
+}
+
+/* The geometry from arrays (images, channels, height, width), (outputs, inputs, 3, 3) and (images, channels,
+ * rows, columns); 0 if it is not for us. */
+static int read_arrays(PyObject *const *args, Winograd *of) {
+    PyArrayObject *input = array_of_rank(args[1], 4), *weight = array_of_rank(args[2], 4);
+    PyArrayObject *output = array_of_rank(args[3], 4);
+    if (input == NULL || weight == NULL || output == NULL) return 0;
+    const npy_intp *in = PyArray_DIMS(input), *window = PyArray_DIMS(weight), *out = PyArray_DIMS(output);
+    npy_intp padding[2];
+    if (!PyArg_ParseTuple(args[4], "nn", &padding[0], &padding[1])) return PyErr_Clear(), 0;
+    for (int dim = 0; dim < 2; dim++)
+        if (padding[dim] < 0 || padding[dim] > 2 || window[2 + dim] != 3 || in[2 + dim] < 1 || out[2 + dim] < 1 ||
+            out[2 + dim] != in[2 + dim] + 2 * padding[dim] - 2)
+            return 0;
+    of->images = in[0], of->outputs = window[0], of->inputs = window[1];
+    if (out[0] != in[0] || in[1] != of->inputs || out[1] != of->outputs) return 0;
+    const int back = of->which == TO_INPUT;
+    const npy_intp *large = back ? out : in, *small = back ? in : out;
+    of->height = large[2], of->width = large[3], of->rows = small[2], of->columns = small[3];
+    of->of_windows = large[1], of->of_places = small[1];
+    of->top = back ? 2 - padding[0] : padding[0], of->left = back ? 2 - padding[1] : padding[1];
+    of->windows = PyArray_DATA(back ? output : input), of->places = PyArray_DATA(back ? input : output);
+    of->weight = PyArray_DATA(weight);
+    of->down = (of->rows + 1) / 2, of->across = (of->columns + 1) / 2;
+    return PyArray_ISWRITEABLE(of->which == TO_OUTPUT ? output : back ? input : weight);
+}
+
+static int read_bias(PyObject *value, Winograd *of) {
+    if (value == Py_None) return 1;
+    PyArrayObject *bias = array_of_rank(value, 1);
+    if (bias == NULL || of->which != TO_OUTPUT || PyArray_SIZE(bias) != of->outputs) return 0;
+    of->bias = PyArray_DATA(bias);
+    return 1;
+}
+
+static int is_worth_it(const Winograd *of) {
+    const double tiles = (double)of->images * (double)of->down * (double)of->across;
+    return have_tiles() && have_products() && tiles >= LEAST_TILES && tiles < LONGEST &&
+           of->inputs >= LEAST_CHANNELS && of->outputs >= LEAST_CHANNELS &&
+           (double)(of->rows * of->columns) >= USEFUL * 4 * (double)of->down * (double)of->across;
+}
+
+/* winograd(which, input, weight, output, padding, bias): writes the output, input or weight of a convolution
+ * in steps of 1; None, with nothing done, if the usual way shall. */
+PyObject *taper_winograd(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    Winograd of;
+    memset(&of, 0, sizeof of);
+    if (count != 6 || !PyLong_Check(args[0]) || !PyTuple_Check(args[4]))
+        return PyErr_Format(PyExc_TypeError, "winograd(which, input, weight, output, padding, bias)");
+    of.which = (int)PyLong_AsLong(args[0]);
+    if (of.which < TO_OUTPUT || of.which > TO_WEIGHT || !read_arrays(args, &of) || !read_bias(args[5], &of) ||
+        !is_worth_it(&of))
+        return PyErr_Occurred() ? NULL : held(Py_None);
+    int done;
+    Py_BEGIN_ALLOW_THREADS;
+    done = compute(&of);
+    Py_END_ALLOW_THREADS;
+    return done ? held(Py_True) : PyErr_NoMemory();
+}

@@ -1,0 +1,1 @@
+"""Tensors in shards, the older way: `distributed.tensor` is the newer one."""

@@ -1,0 +1,37 @@
+"""The older name of `distributed.tensor`."""
+
+from taper.distributed.tensor import (
+    DeviceMesh,
+    DTensor,
+    Partial,
+    Placement,
+    Replicate,
+    Shard,
+    distribute_module,
+    distribute_tensor,
+    empty,
+    full,
+    init_device_mesh,
+    ones,
+    rand,
+    randn,
+    zeros,
+)
+
+__all__ = [
+    "DTensor",
+    "DeviceMesh",
+    "Partial",
+    "Placement",
+    "Replicate",
+    "Shard",
+    "distribute_module",
+    "distribute_tensor",
+    "empty",
+    "full",
+    "init_device_mesh",
+    "ones",
+    "rand",
+    "randn",
+    "zeros",
+]

@@ -1,0 +1,1 @@
+"""Parameters averaged over processes from time to time."""
