@@ -150,6 +150,14 @@ static int add_module(PyObject *node) {
     return 0;
 }
 
+/* PyTorch's error for a result of whole numbers with a history: only a write in place gives one. */
+static PyObject *refuse_whole(PyArrayObject *array) {
+    static const char *const names[] = {"Bool", "Char", "Byte", "Short", "UInt16", "Int", "UInt32"};
+    int type = PyArray_TYPE(array);
+    const char *name = type <= NPY_UINT ? names[type] : PyArray_ISSIGNED(array) ? "Long" : "UInt64";
+    return PyErr_Format(PyExc_RuntimeError, "Autograd not support dtype: %s", name);
+}
+
 /* What every node has; the shape and dtype of its output unless `array` is None. */
 static int complete(PyObject *const *args, Py_ssize_t count) {
     const struct Known *known = &taper_known;
@@ -193,5 +201,7 @@ PyObject *taper_complete(PyObject *self, PyObject *const *args, Py_ssize_t count
 PyObject *taper_record(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (!are_valid(args, count)) return NULL;
     if (!PyArray_Check(args[1])) return PyErr_Format(PyExc_TypeError, "record: no array");
+    PyArrayObject *array = (PyArrayObject *)args[1];
+    if (PyArray_ISINTEGER(array) || PyArray_ISBOOL(array)) return refuse_whole(array);
     return complete(args, count) < 0 ? NULL : taper_new_tensor(args[1], Py_True, args[0]);
 }

@@ -233,7 +233,15 @@ def _pointwise(
         if len(formula.wrt) > 1:
             result = result[formula.wrt.index(param.name)]
         terms.append(result.conj() if result.dtype.is_complex else result)
-    return _total(terms)
+    total = _total(terms)
+    if len(terms) == 1 and total.dtype.is_complex and (total.is_conj() or requires_grad(total)):
+        return _copied(total)
+    return total
+
+
+def _copied(found: Tensor) -> Tensor:
+    """Return a tangent in memory like its tensor's: no conjugate view, but a recorded copy."""
+    return found.new_empty_strided(found._array.shape, found.stride()).copy_(found)
 
 
 def _by_rule(

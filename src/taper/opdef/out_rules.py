@@ -140,7 +140,7 @@ _EXACT = {
         "tril triu"
     ),
     "Found dtype {out} but expected {result}": (
-        "_conj_physical abs bitwise_not ceil floor frac hardshrink lerp_tensor neg "
+        "_conj_physical abs bitwise_not ceil clamp_numbers floor frac hardshrink lerp_tensor neg "
         "round_decimals round_whole sgn sign softplus softshrink threshold trunc"
     ),
     "expected scalar_type {result} but found {out}": "cummax cummin logcumsumexp",

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from taper import dtypes
 from taper.autograd import natively
 from taper.autograd.conjugate import memory_of
 from taper.autograd.node import LEAF, LIVE
@@ -100,6 +101,9 @@ def record_in_python(
     node: Any, array: np.ndarray, state: State, frame: FrameType, dtype: Any, *pairs: Any
 ) -> Tensor:
     """Complete the node of a fresh result, and make the tensor."""
+    if array.dtype.kind in "biu":  # only a write in place may give whole numbers a history
+        name = dtypes.FROM_NUMPY[array.dtype].scalar_type
+        raise RuntimeError(f"Autograd not support dtype: {name}")
     complete_in_python(node, array, state, frame, dtype, *pairs)
     tensor = wrap(array)
     tensor._requires_grad = True

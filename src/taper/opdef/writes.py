@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, preserved_strides
@@ -159,15 +160,34 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
 def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") -> None:
     """Raise if the `result` of the operator `name` may not be written into `target` (§V16)."""
     refuse_overlap(target)
+    if result.shape != target.shape and name in OWN_CASTS:  # these check the dtype first
+        refuse_cast_of(name, target, result)
+    refuse_shape(target, result)
+    if result.dtype is not target.dtype:
+        refuse_cast_of(name, target, result)
+
+
+def refuse_shape(target: np.ndarray, result: np.ndarray) -> None:
+    """Raise if a result has another shape than the tensor that it is written into."""
     if result.shape != target.shape:
-        if name in OWN_CASTS:  # these check the dtype first
-            refuse_cast_of(name, target, result)
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape "
             f"{list(result.shape)}"
         )
-    if result.dtype is not target.dtype:
-        refuse_cast_of(name, target, result)
+
+
+def _converts(op: Op | None, arguments: Sequence[Any], out: np.ndarray, result: np.ndarray) -> bool:
+    """Tell whether PyTorch computes into another tensor, which it resizes too, and converts."""
+    if not is_elementwise(op) or op is None or (result.dtype.kind == "b" and op.written is None):
+        return False
+    computed = result.dtype
+    if op.written is not None:  # a comparison writes what it compares
+        computed = dtypes.result_type([array_of(each) for each in arguments]).numpy
+    return out.dtype not in (computed, result.dtype)
+
+
+def is_elementwise(op: Op | None) -> bool:
+    return op is not None and op.layout is ELEMENTWISE
 
 
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
@@ -241,7 +261,7 @@ def compute_into(
     finally:
         state.mode = mode
     results = results if isinstance(results, tuple) else (results,)
-    _check_outs(op, label, outs, results, check)
+    _check_outs(op, label, outs, results, arguments, check)
     pairs = [(each, result._array) for each, result in zip(outs, results, strict=True)]
     early = op is not None and op.name in RESIZED_FIRST
     for each, array in pairs if early else ():
@@ -251,7 +271,8 @@ def compute_into(
         if mode & INTERCEPT:
             announce_write(each)
         if not early:
-            warn_of_resize(each._array.shape, array.shape)
+            for _ in range(1 + _converts(op, arguments, each._array, array)):
+                warn_of_resize(each._array.shape, array.shape)
         write_out(each, array)
     return out
 
@@ -261,6 +282,7 @@ def _check_outs(
     label: str | None,
     outs: Sequence[Tensor],
     results: Sequence[Tensor],
+    arguments: Sequence[Any],
     check: Callable[[np.ndarray, np.ndarray], None] | None,
 ) -> None:
     """Raise if one of the results may not be written into its tensor."""
@@ -268,6 +290,9 @@ def _check_outs(
     for number, (each, result) in enumerate(zip(outs, results, strict=True)):
         if check is not None:
             check(each._array, result._array)
+        if is_elementwise(op) and any(each is given for given in arguments):
+            # An output that is an input keeps its shape.
+            refuse_shape(each._array, result._array)
         output = op.outputs[number] if op is not None else "result"
         refuse_dtype(name, each._array, result._array, output)
         if each._array.shape == result._array.shape:

@@ -32,6 +32,7 @@ from taper.opdef import (
     tangent_of,
 )
 from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
+from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number
 from taper.ops.elementwise.arithmetic import no_derivative
 from taper.ops.elementwise.complexes import conj
@@ -490,3 +491,10 @@ def heaviside_self(grad):
 @derivative(heaviside, wrt="values")
 def heaviside_values(grad):
     raise no_derivative("heaviside")
+
+
+def _heaviside_in_place(grad):
+    raise no_derivative("heaviside_")
+
+
+refused_in_place(heaviside, "NotImplemented", _heaviside_in_place)

@@ -138,7 +138,7 @@ def check_index_vector(
     if index.size != length:
         raise RuntimeError(
             f"{function}(): Number of indices ({index.size}) should be equal to source.size(dim): "
-            f"({length}), for dim: {dim}"
+            f"({length}), for dim: {position}"
         )
     shape, other = list(target.shape), list(source.shape)
     if _slice_shape(target, position) != _slice_shape(source, position) or len(shape) != len(other):

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.reduction import sum_array
+from taper.arrays.scalars import type_name
 from taper.arrays.strides import Shape, wrap_dim
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.device import contiguous_format
@@ -422,6 +423,10 @@ def cross(
     >>> taper.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]), dim=0)
     tensor([0, 0, 1])
     """
+    if not isinstance(other, Tensor):
+        raise TypeError(
+            f"cross(): argument 'other' (position 2) must be Tensor, not {type_name(other)}"
+        )
     if dim is None:
         if out is None:
             warn_once(_DIM_OF_CROSS)
