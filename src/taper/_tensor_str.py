@@ -12,7 +12,9 @@ __all__ = ["PRINT_OPTS", "_str", "_tensor_str"]
 
 def _str(self: Tensor, *, tensor_contents: Any = None) -> str:
     """Return the text of a tensor, or that of given contents with the tensor's properties."""
-    return self.__repr__(tensor_contents=tensor_contents)
+    text: Any = self.__repr__
+    shown: str = text(tensor_contents=tensor_contents)
+    return shown
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:

@@ -35,7 +35,7 @@ def on_first_use(
     return load, names
 
 
-_members = ModuleType.__dict__["__dict__"]
+_members: Any = vars(ModuleType)["__dict__"]
 
 
 def members_of(module: ModuleType) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class StorageBase(_Common):
         return super().__new__(cls)
 
     @property
-    def filename(self) -> None:
+    def filename(self) -> str | None:
         """None: the memory of a mapped file does not know its name."""
         return None
 
@@ -107,7 +107,6 @@ class UntypedStorage(StorageBase):
 
     __slots__ = ("filename",)
 
-    filename: str | None  # of a storage that lies in a file
 
     def __init__(self, data: Any = 0, *, device: Any = None) -> None:
         usable(device, "UntypedStorage")

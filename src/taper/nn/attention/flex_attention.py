@@ -185,8 +185,10 @@ class BlockMask:
         """Return the mask of numbers of blocks of keys for each block of queries."""
         size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else BLOCK_SIZE
         blocks = _ordered(kv_num_blocks, kv_indices)
-        of_queries = _listed(blocks.transpose(-2, -1)) if compute_q_blocks else (None, None)
-        full: tuple[Any, Any] = (None, None)
+        of_queries: Any = (None, None)
+        full: Any = (None, None)
+        if compute_q_blocks:
+            of_queries = _listed(blocks.transpose(-2, -1))
         if full_kv_num_blocks is not None and full_kv_indices is not None and compute_q_blocks:
             full = _listed(_ordered(full_kv_num_blocks, full_kv_indices).transpose(-2, -1))
         if seq_lengths is None:
@@ -197,10 +199,12 @@ class BlockMask:
             kv_indices,
             full_kv_num_blocks,
             full_kv_indices,
-            *of_queries,
-            *full,
-            BLOCK_SIZE=size,
-            mask_mod=mask_mod or noop_mask,
+            of_queries[0],
+            of_queries[1],
+            full[0],
+            full[1],
+            size,
+            mask_mod or noop_mask,
         )
 
     @property
@@ -265,12 +269,10 @@ def create_block_mask(
     seen = padded.view(*mask.shape[:2], rows, size[0], columns, size[1]).sum((-3, -1))
     full = seen == size[0] * size[1]
     partial = (seen > 0) & ~full if separate_full_blocks else seen > 0
+    counts, numbers = _listed(partial)
+    wholly: Any = _listed(full) if separate_full_blocks else (None, None)
     return BlockMask.from_kv_blocks(
-        *_listed(partial),
-        *(_listed(full) if separate_full_blocks else (None, None)),
-        BLOCK_SIZE=size,
-        mask_mod=mask_mod,
-        seq_lengths=(Q_LEN, KV_LEN),
+        counts, numbers, wholly[0], wholly[1], size, mask_mod, (Q_LEN, KV_LEN)
     )
 
 
