@@ -100,9 +100,19 @@ def test_in_place_writes_what_the_function_returns(case):
     assert checked, "no sample can be written in place"
 
 
+# As in PyTorch: "the derivative for 'inplace version of asinh' is not implemented".
+WITHOUT_GRADIENT = {"asinh_", "acosh_", "atanh_", "arcsinh_", "arccosh_", "arctanh_"}
+
+
 @pytest.mark.parametrize("case", [c for c in CASES if c.inplace and c.differentiable], ids=case_id)
 def test_in_place_has_the_gradient_of_the_function(case):
     checked = 0
+    if case.inplace in WITHOUT_GRADIENT:
+        target = taper.full((2,), 1.5, requires_grad=True).clone()
+        getattr(target, case.inplace)()
+        with pytest.raises(NotImplementedError, match="the derivative for 'inplace version of a"):
+            target.sum().backward()
+        return
     for sample in samples_of(case):
         call = Call(taper, case, sample, requires_grad=True)
         if not call.leaves or call.args[0] is not call.leaves[0]:

@@ -187,6 +187,7 @@ for _name, _scalar, _kind, _size in (
 ):
     _made(_name, _name, _scalar, _kind, _size)
 DTYPES["chalf"] = DTYPES["complex32"]
+globals().update({each.name: each for each in DTYPES.values() if each not in COMPUTED})
 
 _REAL = {complex64: float32, complex128: float64}
 _COMPLEX = {

@@ -220,7 +220,16 @@ def register_autograd(
 def register_kernel(
     op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *, lib: Any = None
 ) -> Any:
-    """Set the function of an operator of `custom_op` for the CPU; others are unused."""
+    """Set the function of an operator of `custom_op` for the CPU; others are unused.
+
+    >>> import taper
+    >>> @taper.library.custom_op("example::same", mutates_args=())
+    ... def same(x: taper.Tensor) -> taper.Tensor:
+    ...     return x.clone()
+    >>> _ = taper.library.register_kernel("example::same", "cpu", lambda x: x + 1)
+    >>> same(taper.zeros(1))
+    tensor([1.])
+    """
     return _operator(op, "register_kernel").register_kernel(device_types, func)
 
 

@@ -91,11 +91,6 @@ class StorageBase(_Common):
             )
         return super().__new__(cls)
 
-    @property
-    def filename(self) -> str | None:
-        """None: the memory of a mapped file does not know its name."""
-        return None
-
 
 class UntypedStorage(StorageBase):
     """Memory as a sequence of bytes.
@@ -107,6 +102,7 @@ class UntypedStorage(StorageBase):
 
     __slots__ = ("filename",)
 
+    filename: str | None  # of a storage that lies in a file
 
     def __init__(self, data: Any = 0, *, device: Any = None) -> None:
         usable(device, "UntypedStorage")

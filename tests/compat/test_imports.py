@@ -81,7 +81,7 @@ def test_specifications_stay_their_own(program):
         print(type(torch.nn.__loader__).__name__, type(torch.nn.__spec__.loader).__name__)
         print("class Linear" in inspect.getsource(torch.nn.Linear))
         """
-    ) == ["taper taper taper.nn taper.nn", "SourceFileLoader SourceFileLoader", "True"]
+    ) == ["torch taper taper.nn taper.nn", "SourceFileLoader SourceFileLoader", "True"]
 
 
 def test_a_library_that_imports_torch_gets_taper(program):
@@ -112,7 +112,7 @@ def test_an_installed_pytorch_is_passed_over(program):
     assert program.output(
         """
         import torch, torch.nn
-        print(torch.__name__)
+        print(torch.__spec__.name)
         import importlib.util
         print(importlib.util.find_spec("torchvision").origin.endswith("taper/vision/__init__.py"))
         """
@@ -164,7 +164,7 @@ def test_pickles_that_name_torch_are_read(program):
         import pickle
         print(pickle.loads(b"ctorch.nn.modules.linear\\nLinear\\n."))
         """
-    ) == ["<class 'taper.nn.modules.linear.Linear'>"]
+    ) == ["<class 'torch.nn.modules.linear.Linear'>"]
 
 
 def test_a_module_of_torch_can_be_run(program):

@@ -127,7 +127,7 @@ def test_children_get_the_proxy(program, method):
 
         def child(queue, start):
             import torch.nn.functional as F
-            queue.put(Message((torch.__name__, float(F.relu(torch.tensor(start)).item()))))
+            queue.put(Message((torch.__spec__.name, float(F.relu(torch.tensor(start)).item()))))
 
         if __name__ == "__main__":
             context = multiprocessing.get_context(sys.argv[1])

@@ -32,7 +32,7 @@ def test_ranks_logs_and_threads(program, tmp_path):
     script = program(
         "import os, sys, torch\n"
         "names = 'RANK LOCAL_RANK WORLD_SIZE LOCAL_WORLD_SIZE GROUP_RANK ROLE_NAME'.split()\n"
-        "print([os.environ[each] for each in names], sys.argv[1:], torch.__name__)\n"
+        "print([os.environ[each] for each in names], sys.argv[1:], torch.__spec__.name)\n"
         "print('to stderr', file=sys.stderr)\n"
     )
     line = ("--nproc_per_node=2", "-r", "2", "-t", "1", "--log-dir", str(tmp_path / "logs"))

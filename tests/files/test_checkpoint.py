@@ -42,7 +42,7 @@ def legacy(request):
 @pytest.mark.parametrize("name", DTYPES)
 def test_every_dtype_comes_back(name, legacy):
     dtype = getattr(taper, name)
-    value = taper.arange(6).reshape(2, 3).to(dtype)
+    value = taper.arange(1, 7).reshape(2, 3).to(dtype)  # float8_e8m0fnu has no 0
     again = round_trip(value, legacy)
     assert (again.dtype, again.tolist()) == (dtype, value.tolist())
 

@@ -16,7 +16,7 @@ RUNNER = Path(__file__).resolve().parents[1] / "captured_run.py"
 
 # Second derivatives of a captured module come from calling it again, and are added in that order.
 ROUNDED = {"physics_informed.py"}
-WITHOUT_MODULES = {"gaussian_process.py"}
+WITHOUT_MODULES = {"gaussian_process.py", "ddp.py"}  # what processes do together is eager
 
 
 def both(script: str, folder: Path) -> list[dict[str, Any]]:

@@ -57,7 +57,8 @@ def refused_class(name: str, module: str, sentence: str, base: type = object) ->
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
         raise NotImplementedError(sentence)
 
-    return type(name, (base,), {"__init__": __init__, "__module__": module, "__doc__": sentence})
+    doc = f"Refused: {sentence}."
+    return type(name, (base,), {"__init__": __init__, "__module__": module, "__doc__": doc})
 
 
 def refused_function(name: str, module: str, sentence: str) -> Callable[..., Any]:
@@ -67,7 +68,7 @@ def refused_function(name: str, module: str, sentence: str) -> Callable[..., Any
         raise NotImplementedError(sentence)
 
     function.__name__ = function.__qualname__ = name
-    function.__module__, function.__doc__ = module, sentence
+    function.__module__, function.__doc__ = module, f"Refused: {sentence}."
     return function
 
 

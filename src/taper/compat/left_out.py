@@ -9,7 +9,6 @@ MODULES = {
     "torch.ao": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
     "torch.classes": ("programs are Python", "use Python classes"),
     "torch.cpp": ("programs are Python", "use the module of that name without `cpp`"),
-    "torch.distributed.pipelining": ("every process has the whole module", "use `fully_shard`"),
     "torch.export": ("programs run as they are written", "save the state_dict and the source"),
     "torch.masked": ("every tensor is whole", "use `torch.where` and `masked_fill`"),
     "torch.monitor": ("it belongs to PyTorch's own services", "use `logging`"),

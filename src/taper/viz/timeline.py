@@ -193,9 +193,10 @@ class _Watch:
     def add_everything(self) -> None:
         """Register what was there before the step."""
         for each in gc.get_objects():
-            if isinstance(each, Tensor):
+            array = getattr(each, "_array", None) if isinstance(each, Tensor) else None
+            if array is not None:  # a DTensor has none of its own
                 kind = "parameter" if isinstance(each, Parameter) else "from before"
-                self.add(each._array, kind, self.names.get(id(each), ""))
+                self.add(array, kind, self.names.get(id(each), ""))
 
     # --- seeing -------------------------------------------------------------------------------
 

@@ -45,7 +45,8 @@ def _norm(array: np.ndarray, order: float, dim: Dims, keepdim: bool) -> Any:
     if low is not None:
         array = array.astype(FLOAT32)
     axes = axes_of(dim, array.ndim)
-    if order == 0 and array.dtype.kind == "c" and all(array.shape[each] == 1 for each in axes):
+    one = (array.ndim or dim in (None, ())) and all(array.shape[each] == 1 for each in axes)
+    if order == 0 and one and array.dtype.kind == "c":
         warn_once("Casting complex values to real discards the imaginary part")
     whole = len(axes) == array.ndim and not keepdim
     if order == 2 and whole and array.dtype in (FLOAT32, FLOAT64) and array.flags.c_contiguous:

@@ -66,7 +66,10 @@ def _move(owner: np.ndarray, memory: np.ndarray) -> None:
     start = owner.ctypes.data
     for each in gc.get_objects():
         if issubclass(type(each), Tensor):  # `isinstance` would run code of other objects
-            array = memory_of(each)
+            try:
+                array = memory_of(each)
+            except AttributeError:  # a DTensor has no array of its own
+                continue
             if array.size and owner_of(array) is owner:
                 offset = array.ctypes.data - start
                 look_at(each, np.ndarray(array.shape, array.dtype, memory, offset, array.strides))
