@@ -8,7 +8,7 @@ import pytest
 
 from process_runs import ROOT
 
-sys.path.insert(0, str(ROOT / "benchmarks"))
+sys.path.append(str(ROOT / "benchmarks"))
 import scaling_model as model
 
 LINK = model.Link("test", 1e-5, 1e-9)

@@ -112,7 +112,7 @@ def test_reading_runs_no_unpickler(monkeypatch):
 @pytest.mark.parametrize(
     "name",
     [
-        "torch.float8_e4m3fn",
+        "torch.float4_e2m1fn_x2",
         "torch.qint8",
         "torch.QInt8Storage",
         "torch.sparse.FloatTensor",

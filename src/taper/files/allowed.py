@@ -242,7 +242,7 @@ _CALLS: dict[Any, Call] = {
 
 # PyTorch allows these names of element types and tensors that taper does not have.
 _UNPROVIDED = re.compile(
-    r"torch\.(?:float[48]_\w+|bits\d\w*|qu?int\w+|Q\w+Storage|complex32|u?int[1-7]|"
+    r"torch\.(?:float4_\w+|bits\d\w*|qu?int\w+|Q\w+Storage|complex32|u?int[1-7]|"
     r"(?:cuda\.)?sparse\.\w+Tensor|cuda\.\w+(?:Tensor|Storage)|per_(?:tensor|channel)_\w+)"
 )
 
