@@ -133,7 +133,7 @@ def _made(
         "category": {"b": BOOL, "u": INTEGER, "i": INTEGER, "f": FLOATING, "c": COMPLEX}[kind],
         "is_complex": kind == "c",
         "is_floating_point": kind == "f",
-        "is_signed": kind in "ifc",
+        "is_signed": kind in "ifc" and name != "float8_e8m0fnu",
         "itemsize": itemsize,
         "name": name,
         "scalar_type": scalar_type,

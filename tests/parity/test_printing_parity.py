@@ -8,7 +8,7 @@ from torch import _tensor_str
 
 from taper import dtypes, printing
 
-NAMES = [found.name for found in dtypes.FROM_NUMPY.values()]
+NAMES = [found.name for found in dtypes.COMPUTED]
 SHAPES = [(), (1,), (2,), (7,), (30,), (1, 1), (3, 4), (2, 12), (2, 1, 3), (2, 2, 2, 2)]
 EMPTY_SHAPES = [(0,), (0, 3), (3, 0), (2, 0, 1)]
 LARGE_SHAPES = [(1001,), (40, 30), (3, 400), (400, 3), (7, 1, 200), (11, 11, 11), (1, 6, 7, 30)]

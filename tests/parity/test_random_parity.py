@@ -22,7 +22,7 @@ from taper.sampling.generator import Generator
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 SIGNED = ["uint8", "int8", "int16", "int32", "int64"]
-ALL = [found.name for found in dtypes.FROM_NUMPY.values()]
+ALL = [found.name for found in dtypes.COMPUTED]
 SIZES = [0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 40, 624, 1000, 5003]
 SEEDS = [0, 1, 42, 2**31, 2**32 - 1, 2**32 + 7, -1]
 
