@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -107,6 +108,15 @@ class Message:
         self._owner.persist(self.is_done, Patience(self._name, seconds))
 
 
+@functools.lru_cache(maxsize=256)  # a training loop does the same again and again
+def _compared(
+    operation: str, dtype: Any, count: int, root: int, op: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a member is about to do as numbers, and these with their opposites."""
+    own = fingerprint(operation, dtype, count, root, op)
+    return own, np.concatenate([own, -own])
+
+
 class Mpi:
     """A member of a group that MPI carries."""
 
@@ -137,6 +147,8 @@ class Mpi:
 
     def persist(self, is_done: Any, patience: Patience) -> None:
         """Test until it is done; raise if a member is dead, or after the time of the operation."""
+        if is_done():
+            return
         is_polite = threading.current_thread() is not threading.main_thread()
         begun = look = time.monotonic()
         while not is_done():
@@ -182,11 +194,11 @@ class Mpi:
         if self._links.problem is not None:
             raise self._links.named_problem(patience.operation)
         if self.size > 1:
-            own = fingerprint(operation, dtype, count, root, op)
-            both = np.concatenate([own, -own])
-            request = self._comm.Iallreduce(mpi().IN_PLACE, both, mpi().MIN)
-            self._finish(request, patience)
-            if (both[:5] != -both[5:]).any():
+            # The least of all and of their opposites are one's own if all are equal.
+            own, both = _compared(operation, dtype, count, root, op)
+            least = np.empty_like(both)
+            self._finish(self._comm.Iallreduce(both, least, mpi().MIN), patience)
+            if least.tobytes() != both.tobytes():
                 table = np.empty((self.size, 5), np.int64)
                 self._finish(self._comm.Iallgather(own, table), patience)
                 raise different(table)
