@@ -130,7 +130,7 @@ bench: $(ORACLE)/.installed
 
 bench-data: $(ORACLE)/.installed
 	$(BENCH)/data_loading.py $(if $(QUICK),--rounds 1)
-	$(BENCH)/files.py
+	$(BENCH)/saving.py
 
 bench-check: $(ORACLE)/.installed
 	$(BENCH)/check.py

@@ -33,6 +33,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from models import gpt_block
+
 ROOT = Path(__file__).resolve().parent.parent
 BAR = 0.55
 MODELS = {"GPT": 12, "MLP": 256}  # samples for each process
@@ -64,27 +66,13 @@ def build(p: Any, name: str, batch: int, wrap: Callable[[Any], Any]) -> tuple[An
 
 def language_model(p: Any, batch: int, width: int = 128, length: int = 64) -> tuple[Any, Any, Any]:
     """Return the GPT of `models.py` as a module, with a batch of text."""
-    nn, heads, alphabet = p.nn, 4, 65
-
-    class Block(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-            self.attention, self.mix = nn.Linear(width, 3 * width), nn.Linear(width, width)
-            self.wider, self.back = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-        def forward(self, x: Any) -> Any:
-            parts = self.attention(self.norm1(x)).split(width, dim=2)
-            split = [each.view(*each.shape[:2], heads, -1).transpose(1, 2) for each in parts]
-            y = nn.functional.scaled_dot_product_attention(*split, is_causal=True)
-            x = x + self.mix(y.transpose(1, 2).contiguous().view(x.shape))
-            return x + self.back(nn.functional.gelu(self.wider(self.norm2(x))))
+    nn, alphabet = p.nn, 65
 
     class GPT(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.tokens, self.places = nn.Embedding(alphabet, width), nn.Embedding(length, width)
-            self.body = nn.Sequential(*[Block() for _ in range(4)], nn.LayerNorm(width))
+            self.body = nn.Sequential(*[gpt_block(p, width) for _ in range(4)], nn.LayerNorm(width))
             self.head = nn.Linear(width, alphabet, bias=False)
 
         def forward(self, text: Any) -> Any:

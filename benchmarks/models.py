@@ -88,10 +88,9 @@ def residual_network(torch: Any) -> dict[str, Any]:
     return {"step": step}
 
 
-def language_model(torch: Any) -> dict[str, Any]:
-    """Return a GPT of four blocks of 128, four heads, on 12 sequences of 64 characters; AdamW."""
-    torch.manual_seed(0)
-    nn, width, length, alphabet, heads = torch.nn, 128, 64, 65, 4
+def gpt_block(torch: Any, width: int, heads: int = 4) -> Any:
+    """Return a block of a GPT: attention and two layers, each after a norm."""
+    nn = torch.nn
 
     class Block(nn.Module):
         def __init__(self) -> None:
@@ -107,9 +106,16 @@ def language_model(torch: Any) -> dict[str, Any]:
             x = x + self.mix(y.transpose(1, 2).contiguous().view(x.shape))
             return x + self.back(nn.functional.gelu(self.wider(self.norm2(x))))
 
+    return Block()
+
+
+def language_model(torch: Any) -> dict[str, Any]:
+    """Return a GPT of four blocks of 128, four heads, on 12 sequences of 64 characters; AdamW."""
+    torch.manual_seed(0)
+    nn, width, length, alphabet = torch.nn, 128, 64, 65
     tokens, places = nn.Embedding(alphabet, width), nn.Embedding(length, width)
     head = nn.Linear(width, alphabet, bias=False)
-    body = nn.Sequential(*[Block() for _ in range(4)], nn.LayerNorm(width), head)
+    body = nn.Sequential(*[gpt_block(torch, width) for _ in range(4)], nn.LayerNorm(width), head)
     model = nn.ModuleList([tokens, places, body])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     text = torch.randint(0, alphabet, (12, length + 1))

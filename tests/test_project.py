@@ -362,6 +362,12 @@ def test_package_has_an_init(folder):
     assert (folder / "__init__.py").exists(), "without it the folder is not installed"
 
 
+def test_benchmark_does_not_hide_a_folder_of_tests():
+    # A module anywhere on the path comes before a folder that has no `__init__`.
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/*.py")}
+    assert not folders & {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+
+
 # ------------------------------------------------------------------------------- the documents
 
 

@@ -8,7 +8,8 @@ real: `gradcheck` passes the parts of complex ones in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ import numpy as np
 from taper.autograd.backward import grad as autograd_grad
 from taper.autograd.conjugate import write_through
 from taper.autograd.forward_ad import dual_level, make_dual, unpack_dual
-from taper.progress import progress
 from taper.tensor import Tensor, wrap
 
 Function = Callable[..., Any]
@@ -106,6 +106,14 @@ def _check_same_kind(low: Tensor, high: Tensor, where: str) -> None:
         )
 
 
+def _shown(steps: Iterable[Any], what: str, count: int) -> Iterable[Any]:
+    """Return the steps of a loop behind a bar, which appears if the loop takes long."""
+    # late: importing taper needs no bars
+    progress = importlib.import_module("taper.utils._progress").progress
+    shown: Iterable[Any] = progress(steps, what, count, leave=False, delay=2)
+    return shown
+
+
 def numerical_jacobian(
     func: Function,
     inputs: Sequence[Any],
@@ -124,8 +132,7 @@ def numerical_jacobian(
         for output in outputs
     ]
     places = np.ndindex(source._array.shape)
-    shown = progress(places, "numerical gradient", source.numel(), leave=False, delay=2)
-    for row, index in enumerate(shown):
+    for row, index in enumerate(_shown(places, "numerical gradient", source.numel())):
         for step in (1, 1j) if is_complex else (1,):
             direction = np.zeros(source._array.shape, source._array.dtype)
             direction[index] = step
@@ -149,7 +156,7 @@ def analytical_jacobian(output: Tensor, sources: Sequence[Tensor]) -> list[Tenso
         each.detach().new_zeros((each.numel(), output.numel()), dtype=each.dtype)
         for each in sources
     ]
-    for column in progress(range(output.numel()), "analytical gradient", leave=False, delay=2):
+    for column in _shown(range(output.numel()), "analytical gradient", output.numel()):
         direction = np.zeros(output._array.shape, output._array.dtype)
         direction.flat[column] = 1
         found = autograd_grad(

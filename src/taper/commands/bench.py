@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from taper.commands.workloads import WORKLOADS
-from taper.progress import progress
+from taper.utils._progress import progress
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

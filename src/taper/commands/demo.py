@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import taper
 from taper import Tensor, nn, optim
 from taper.ops.creation.data import tensor
-from taper.progress import progress
+from taper.utils._progress import progress
 from taper.viz import make_dot
 
 CLASSES = 3

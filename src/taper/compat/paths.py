@@ -6,12 +6,7 @@ PyTorch's own.
 
 from __future__ import annotations
 
-_PACKAGES = (
-    ("taper.vision", "torchvision"),
-    ("taper.viz", "torchviz"),
-    ("taper.functorch", "torch._functorch"),
-    ("taper", "torch"),
-)
+from taper.compat.aliases import public_name
 
 # Modules of taper whose classes PyTorch has elsewhere.
 _MODULES = {
@@ -23,6 +18,7 @@ _MODULES = {
     "taper.errors": "torch",
     "taper.files.options": "torch.serialization",
     "taper.files.safe_globals": "torch.serialization",
+    "taper.functorch.make_functional": "torch._functorch.make_functional",
     "taper.nn.modules.local_response": "torch.nn.modules.normalization",
     "taper.nn.modules.sync_batchnorm": "torch.nn.modules.batchnorm",
     "taper.onnx.errors": "torch.onnx",
@@ -103,7 +99,4 @@ def public_module(module: str, name: str) -> str:
         return special.rpartition(".")[0]
     if module in _MODULES:
         return _MODULES[module]
-    for own, public in _PACKAGES:
-        if module == own or module.startswith(f"{own}."):
-            return public + module[len(own) :]
-    return module
+    return public_name(module)

@@ -1,37 +1,4 @@
 """The older name of `distributed.tensor`."""
 
-from taper.distributed.tensor import (
-    DeviceMesh,
-    DTensor,
-    Partial,
-    Placement,
-    Replicate,
-    Shard,
-    distribute_module,
-    distribute_tensor,
-    empty,
-    full,
-    init_device_mesh,
-    ones,
-    rand,
-    randn,
-    zeros,
-)
-
-__all__ = [
-    "DTensor",
-    "DeviceMesh",
-    "Partial",
-    "Placement",
-    "Replicate",
-    "Shard",
-    "distribute_module",
-    "distribute_tensor",
-    "empty",
-    "full",
-    "init_device_mesh",
-    "ones",
-    "rand",
-    "randn",
-    "zeros",
-]
+from taper.distributed.tensor import *  # noqa: F403
+from taper.distributed.tensor import __all__  # noqa: F401

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
+
+from taper.absent.answers import refused_class
 
 
 def refuse(module: dict[str, Any], names: str, instead: str) -> list[str]:
@@ -23,13 +25,6 @@ def refuse(module: dict[str, Any], names: str, instead: str) -> list[str]:
     """
     where = module["__name__"].replace("taper.", "torch.", 1)
     for name in names.split():
-        module[name] = _refused(f"{where}.{name}", name, instead, module["__name__"])
+        sentence = f"{where}.{name}: taper does not have it; {instead}"
+        module[name] = refused_class(name, module["__name__"], sentence)
     return names.split()
-
-
-def _refused(fullname: str, name: str, instead: str, module: str) -> type:
-    def refuse_all(*arguments: Any, **named: Any) -> NoReturn:
-        raise NotImplementedError(f"{fullname}: taper does not have it; {instead}")
-
-    doc = f"Refused: {instead}."
-    return type(name, (), {"__new__": refuse_all, "__doc__": doc, "__module__": module})

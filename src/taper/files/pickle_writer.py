@@ -20,10 +20,10 @@ from taper import dtypes
 from taper.arrays.memory import all_bytes
 from taper.autograd.conjugate import flags_of, memory_of
 from taper.autograd.views import requires_grad
+from taper.compat.aliases import public_name
 from taper.compat.paths import public_module
 from taper.device import layout, memory_format
 from taper.files.locations import location_tag
-from taper.files.safe_globals import as_pytorch
 from taper.nn.parameter import Parameter
 from taper.pickling import warn_if_has_hooks
 from taper.storage import TypedStorage, UntypedStorage, on_memory
@@ -157,7 +157,7 @@ def _place_of(obj: Any) -> tuple[str, str] | None:
     module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
-    public = public_module(module, name) if isinstance(obj, type) else as_pytorch(module)
+    public = public_module(module, name) if isinstance(obj, type) else public_name(module)
     if public == module:
         return None
     found: Any = sys.modules.get(module)

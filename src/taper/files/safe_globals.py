@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
+from taper.compat.aliases import public_name
 from taper.compat.paths import public_module
 
 _allowed: list[Any] = []
@@ -93,7 +94,7 @@ def names_of(objects: Iterable[Any]) -> dict[str, Any]:
         else:
             name = f"{each.__module__}.{getattr(each, '__qualname__', each.__name__)}"
             names[name] = each
-            names[as_pytorch(name)] = each
+            names[public_name(name)] = each
             if isinstance(each, type):
                 names[
                     f"{public_module(each.__module__, each.__qualname__)}.{each.__qualname__}"
@@ -101,8 +102,3 @@ def names_of(objects: Iterable[Any]) -> dict[str, Any]:
             # NumPy 1 had its private modules under another name.
             names[name.replace("numpy._core.", "numpy.core.", 1)] = each
     return names
-
-
-def as_pytorch(name: str) -> str:
-    """Return PyTorch's name for a dotted name of taper's: files use PyTorch's."""
-    return "torch" + name.removeprefix("taper") if f"{name}.".startswith("taper.") else name

@@ -11,6 +11,14 @@ from taper.nn.modules.module import Module
 from taper.ops.shape.join import stack
 from taper.tensor import Tensor
 
+__all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
+    "combine_state_for_ensemble",
+    "make_functional",
+    "make_functional_with_buffers",
+]
+
 
 class FunctionalModuleWithBuffers(Module):
     """A module that is called with its parameters, its buffers and the arguments."""

@@ -196,7 +196,7 @@ load = refused(
 
 _get_trace_graph = refused(
     lambda f, args=(), kwargs=None, *more, **options: _refuse(
-        "_get_trace_graph", "Use torch.fx.symbolic_trace, or taper.viz.graph of a result."
+        "_get_trace_graph", "Use taper.viz.graph of a result."
     )
 )
 

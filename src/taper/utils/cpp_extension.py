@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from taper.absent.answers import refused_class, refused_function
 
 _NAMES = """
     BuildExtension CUDAExtension CppExtension SyclExtension check_compiler_is_gcc
@@ -12,18 +12,6 @@ _NAMES = """
 """
 CUDA_HOME = None
 ROCM_HOME = None
-
-
-class _Absent:
-    """A name of PyTorch's that raises when it is called."""
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"torch.utils.cpp_extension.{cls.__name__} is not provided, operators are Python: use "
-            "torch.autograd.Function with NumPy, or load a library with `ctypes`."
-        )
-
-    with_options = classmethod(__new__)
 
 
 def is_ninja_available() -> bool:
@@ -37,6 +25,11 @@ def is_ninja_available() -> bool:
 
 
 for _name in _NAMES.split():
-    globals()[_name] = type(_name, (_Absent,), {"__module__": __name__})
+    _sentence = (
+        f"torch.utils.cpp_extension.{_name} is not provided, operators are Python: use "
+        "torch.autograd.Function with NumPy, or load a library with `ctypes`."
+    )
+    globals()[_name] = refused_class(_name, __name__, _sentence)
+    globals()[_name].with_options = refused_function("with_options", __name__, _sentence)
 
 __all__ = [*_NAMES.split(), "is_ninja_available"]

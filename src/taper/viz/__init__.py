@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
-from taper.progress import progress
+from taper.utils._progress import progress
 from taper.viz.dot import Dot
 from taper.viz.drawing import Drawing, Vertex, is_tensor
 from taper.viz.explaining import Explanation, explain

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from taper.opdef.nodes import TableNode
-from taper.progress import progress
+from taper.utils._progress import progress
 from taper.viz.reading import Reader
 from taper.viz.records import Edge, Graph, GraphNode, Storage
 

@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import Any
 
 from taper.files.atomic import replacing
-from taper.progress import notebook_display
+from taper.utils._progress import notebook_display
 from taper.viz.plot import Curve, Panel, picture_png, picture_svg
 from taper.viz.summaries import number, plain
 

@@ -50,66 +50,26 @@ def full(
     return DTensor._of(local.requires_grad_(requires_grad), mesh, target, Size(size))
 
 
-def zeros(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = None,
-    device_mesh: DeviceMesh | None = None,
-    placements: Any = None,
-) -> DTensor:
-    """Return a DTensor of zeros, with the arguments of `full`."""
-    options: Any = {"requires_grad": requires_grad, "dtype": dtype}
-    return full(size, 0.0, device_mesh=device_mesh, placements=placements, **options)
+def zeros(*size: Any, **options: Any) -> DTensor:
+    """Return a DTensor of zeros, with the options of `full`."""
+    return full(size, 0.0, **options)
 
 
-def ones(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = None,
-    device_mesh: DeviceMesh | None = None,
-    placements: Any = None,
-) -> DTensor:
-    """Return a DTensor of ones, with the arguments of `full`."""
-    options: Any = {"requires_grad": requires_grad, "dtype": dtype}
-    return full(size, 1.0, device_mesh=device_mesh, placements=placements, **options)
+def ones(*size: Any, **options: Any) -> DTensor:
+    """Return a DTensor of ones, with the options of `full`."""
+    return full(size, 1.0, **options)
 
 
-def empty(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = None,
-    device_mesh: DeviceMesh | None = None,
-    placements: Any = None,
-) -> DTensor:
-    """Return a DTensor of zeros, whose elements nobody has set, with the arguments of `full`."""
-    options: Any = {"requires_grad": requires_grad, "dtype": dtype}
-    return full(size, 0.0, device_mesh=device_mesh, placements=placements, **options)
+def empty(*size: Any, **options: Any) -> DTensor:
+    """Return a DTensor whose elements nobody has set, here zeros, with the options of `full`."""
+    return full(size, 0.0, **options)
 
 
-def rand(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = None,
-    device_mesh: DeviceMesh | None = None,
-    placements: Any = None,
-) -> DTensor:
+def rand(*size: Any, requires_grad: bool = False, **options: Any) -> DTensor:
     """Return a DTensor of uniform random numbers: those that one process would draw."""
-    options: Any = {"dtype": dtype, "device_mesh": device_mesh, "placements": placements}
     return full(size, 0.0, **options).uniform_().requires_grad_(requires_grad)
 
 
-def randn(
-    *size: Any,
-    requires_grad: bool = False,
-    dtype: Any = None,
-    layout: Any = None,
-    device_mesh: DeviceMesh | None = None,
-    placements: Any = None,
-) -> DTensor:
+def randn(*size: Any, requires_grad: bool = False, **options: Any) -> DTensor:
     """Return a DTensor of normal random numbers: those that one process would draw."""
-    options: Any = {"dtype": dtype, "device_mesh": device_mesh, "placements": placements}
     return full(size, 0.0, **options).normal_().requires_grad_(requires_grad)
