@@ -1,0 +1,93 @@
+"""What answers for `device="meta"`: makes meta arrays, refuses to read them, helps kernels.
+
+Must not know Tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.foreign import Place, is_foreign, meta_functions, meta_ufuncs
+from taper.arrays.foreign.meta import MetaArray, NoDataError, forgotten, fresh, stand_in
+from taper.device import device
+
+
+class MetaPlace(Place):
+    """Makes and refuses for `device="meta"`."""
+
+    __slots__ = ()
+
+    def empty(self, shape: Any, strides: Any, dtype: np.dtype[Any], where: device) -> MetaArray:
+        return MetaArray(shape, [each * dtype.itemsize for each in strides], dtype)
+
+    def filled(self, shape: Any, number: Any, dtype: np.dtype[Any], where: device) -> MetaArray:
+        return fresh(shape, dtype)
+
+    def from_ndarray(self, array: np.ndarray, where: device) -> MetaArray:
+        return MetaArray(array.shape, array.strides, array.dtype)
+
+    def to_ndarray(self, array: Any) -> np.ndarray:
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
+    def on_storage(
+        self, storage: Any, dtype: np.dtype[Any], offset: int, shape: Any, strides: Any
+    ) -> MetaArray:
+        steps = [each * dtype.itemsize for each in strides]
+        return MetaArray(shape, steps, dtype, storage, offset * dtype.itemsize)
+
+    def refuse_mixture(self, arrays: list[Any]) -> None:
+        kinds = [is_foreign(each) for each in arrays if is_foreign(each) or each.ndim]
+        if any(kinds) and not all(kinds):
+            one, other = ("meta", "cpu") if kinds[0] else ("cpu", "meta")
+            raise RuntimeError(f"Tensor on device {other} is not on the expected device {one}!")
+
+    def rescued(self, op: Any, arguments: Sequence[Any], error: Exception) -> Any:
+        """Run a kernel that asked for values on memory of the same form, and forget the values."""
+        if not isinstance(error, NoDataError | TypeError | AttributeError):
+            raise error
+        if op.name in DATA_DEPENDENT:
+            raise NotImplementedError(refusal(op)) from None
+        if op.view:
+            return arguments[0].seen(lambda ghost: op.call(op.forward, [ghost, *arguments[1:]]))
+        return forgotten(op.call(op.forward, [stand_in(each) for each in arguments]))
+
+    def rescued_gradient(self, shape: Any, dtype: Any, error: Exception) -> MetaArray:
+        return fresh(shape, np.float32 if dtype is None else dtype)
+
+
+DATA_DEPENDENT = frozenset(
+    "masked_select nonzero _unique2 unique_dim unique_consecutive bincount equal".split()
+)
+
+
+def refusal(op: Any) -> str:
+    """Return PyTorch's words for an operator whose shape depends on the elements."""
+    if op.name == "nonzero":
+        return (
+            "The register_meta function for torch.nonzero() raises unimplemented by default, as a "
+            "correct data-independent implementation does not exist. This implementation returns a "
+            "fake value, assuming all elements of the tensor are non-zero. To enable this "
+            "registration, please set "
+            "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True."
+        )
+    return (
+        f"aten::{op.name}: attempted to run this operator with Meta tensors, but there was no fake "
+        "impl or Meta kernel registered."
+    )
+
+
+def _apply_ufunc(self: MetaArray, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    return meta_ufuncs.apply(ufunc, method, inputs, options)
+
+
+def _apply_function(self: MetaArray, function: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
+    return meta_functions.apply(function, args, kwargs)
+
+
+# The rules know the class, which does without them until it is computed with.
+MetaArray.__array_ufunc__ = _apply_ufunc
+MetaArray.__array_function__ = _apply_function
+PLACE = MetaArray.place = MetaPlace()
