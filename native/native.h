@@ -108,6 +108,7 @@ SEVERAL(channel_norm);
 SEVERAL(channel_norm_backward);
 SEVERAL(reduce);
 SEVERAL(variance);
+ONE(glance);
 SEVERAL(pool_maxima);
 SEVERAL(pool_sums);
 SEVERAL(pool_back);
