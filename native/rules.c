@@ -110,7 +110,7 @@ static int is_valid(const uint8_t *program, Py_ssize_t size, int columns, int co
 }
 
 static int is_usable(PyObject *value, int type, npy_intp size) {
-    if (!PyArray_Check(value)) return 0;
+    if (!PyArray_CheckExact(value)) return 0;
     PyArrayObject *array = (PyArrayObject *)value;
     return PyArray_TYPE(array) == type && PyArray_SIZE(array) == size && PyArray_ISCARRAY(array);
 }
@@ -223,7 +223,7 @@ PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count
         rows = PyList_GET_SIZE(list);
         for (Py_ssize_t row = 0; row < rows; row++) {
             PyObject *leader = PyList_GET_ITEM(PyTuple_GET_ITEM(args[1], 0), row);
-            if (!PyArray_Check(leader)) Py_RETURN_FALSE;
+            if (!PyArray_CheckExact(leader)) Py_RETURN_FALSE;
             if (type < 0) type = PyArray_TYPE((PyArrayObject *)leader);
             if ((type != NPY_FLOAT && type != NPY_DOUBLE) ||
                 !is_usable(PyList_GET_ITEM(list, row), type, PyArray_SIZE((PyArrayObject *)leader)))

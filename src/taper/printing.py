@@ -270,6 +270,10 @@ def tensor_repr(
     which = dtypes.FROM_NUMPY[array.dtype]
     empty = array.size == 0
     suffixes = []
+    if type(array) is not np.ndarray and getattr(array, "device", "cpu") != "cpu":
+        suffixes.append(f"device='{array.device}'")
+        if array.device.type == "cuda":
+            array = array.place.to_ndarray(array)
     if array.ndim != 1 if empty else options.edgeitems == 0:
         suffixes.append(f"size={tuple(array.shape)}")
     if _shows_dtype(which, empty):
