@@ -24,9 +24,7 @@ LACKING = frozenset(
     nanpercentile nanquantile ndenumerate nditer polyder polydiv polyint spacing unstack vecdot
     vecmat fmax_reduce""".split()
 )
-_KNOWN = frozenset(
-    np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split()
-)
+_KNOWN = frozenset(np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
 
 
 def _reserve() -> int:
@@ -80,9 +78,7 @@ class Runtime:
     def lend(self, array: Any) -> np.ndarray:
         """A NumPy array on what the elements mean."""
         block = root_block(array)
-        buffer = (ctypes.c_char * block.size).from_address(
-            block.address - self.start + self.real
-        )
+        buffer = (ctypes.c_char * block.size).from_address(block.address - self.start + self.real)
         buffer.block = block  # as long as somebody looks, the room is taken
         offset = address(array) - block.address if array.size else 0
         return np.ndarray(array.shape, array.dtype, buffer, offset, array.strides)

@@ -1,6 +1,6 @@
 """Run the operator table on the device (or a fake one) in processes that may crash, and sum up.
 
-    python tests/cuda/survey.py [--fake] [--dtype float32] [--only NAME] [--jobs 2]
+python tests/cuda/survey.py [--fake] [--dtype float32] [--only NAME] [--jobs 2]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 def start(fake: bool) -> None:
     if fake:
         import fake as stand_in
+
         from taper.gpu import state
 
         state.start(stand_in.Runtime())
@@ -31,6 +32,7 @@ def work(names: list[str], arguments: argparse.Namespace, pipe) -> None:
     faulthandler.enable(open(os.path.join(arguments.out, f"crash{os.getpid()}.txt"), "w"))
     start(arguments.fake)
     import table
+
     from taper.gpu import dispatch
 
     rows = {case.name: case for case in table.ROWS}
@@ -38,7 +40,7 @@ def work(names: list[str], arguments: argparse.Namespace, pipe) -> None:
         pipe.send(("begin", name, None))
         try:
             found = table.problems_of(rows[name], arguments.dtype)
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             found = [f"{type(error).__name__}: {error}"]
         pipe.send(("end", name, found))
     pipe.send(("done", dict(dispatch.fallbacks), dict(dispatch.uploads)))
@@ -89,8 +91,10 @@ def main() -> None:
     bad = {name: found for name, found in verdicts.items() if found}
     for name, found in bad.items():
         print(f"{name}: {len(found)} {found[0]}")
-    print(f"{arguments.dtype}: {len(verdicts) - len(bad)} of {len(verdicts)} rows agree, "
-          f"{len(names)} not reached, {time.time() - began:.0f} s")
+    print(
+        f"{arguments.dtype}: {len(verdicts) - len(bad)} of {len(verdicts)} rows agree, "
+        f"{len(names)} not reached, {time.time() - began:.0f} s"
+    )
     print("fallbacks", dict(fallbacks.most_common(60)))
     print("uploads", dict(uploads.most_common(30)))
     with open(os.path.join(arguments.out, f"survey_{arguments.dtype}.json"), "w") as file:

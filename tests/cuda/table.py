@@ -1,4 +1,4 @@
-"""The operator table on cuda against the CPU: values, dtypes, strides and gradients of every row."""
+"""The operator table on cuda against the CPU: values, dtypes, strides and gradients of rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,12 @@ def _outcome(kind: Any, case: Any, sample: Any, dtype: str, gradients: bool) -> 
     if wants:
         roots = [each for each in results if each.requires_grad and each.numel()]
         if roots:
-            total = sum([(each * each.conj()).real.sum() if each.is_complex() else (each * each).sum() for each in roots])
+            total = sum(
+                [
+                    (each * each.conj()).real.sum() if each.is_complex() else (each * each).sum()
+                    for each in roots
+                ]
+            )
             grads = list(taper.autograd.grad(total, call.leaves, allow_unused=True))
     return results, grads
 

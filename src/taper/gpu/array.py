@@ -34,17 +34,17 @@ class CudaArray(np.ndarray, ForeignArray):
 
     __slots__ = ()
 
-    device = CUDA
+    device: Any = CUDA
     place: Any  # set by `place`
 
     # --- what foreign arrays have ----------------------------------------------------------------
 
     @property
-    def address(self) -> int:
+    def address(self) -> int:  # type: ignore[override]
         return address(self) if self.size else 0
 
     @property
-    def offset(self) -> int:
+    def offset(self) -> int:  # type: ignore[override]
         return address(self) - root_block(self).address if self.size else 0
 
     @property
@@ -117,7 +117,12 @@ class CudaArray(np.ndarray, ForeignArray):
         return self.copy("K")
 
     def astype(
-        self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: Any = True, copy: Any = True
+        self,
+        dtype: Any,
+        order: Any = "K",
+        casting: Any = "unsafe",
+        subok: Any = True,
+        copy: Any = True,
     ) -> Any:
         dtype = np.dtype(dtype)
         if not copy and dtype == self.dtype:
@@ -311,9 +316,7 @@ def strided(
     """Another look at the room of an array: strides and offset count bytes."""
     block = root_block(array)
     start = address(array) - block.address + offset if array.size else 0
-    return new_array(
-        CudaArray, tuple(shape), dtype or array.dtype, block, start, tuple(strides)
-    )
+    return new_array(CudaArray, tuple(shape), dtype or array.dtype, block, start, tuple(strides))
 
 
 def to_device(array: Any) -> Any:
@@ -326,7 +329,7 @@ def to_device(array: Any) -> Any:
 
 def to_host(array: Any) -> Any:
     """A copy of an array on the device in the processor's memory, laid out alike."""
-    if array.__class__ is not CudaArray:
+    if array.__class__ is not CudaArray:  # whatever else is given beside arrays
         return array
     return run("download", array)
 

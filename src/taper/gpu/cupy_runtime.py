@@ -13,13 +13,11 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime as driver
 
-from taper.gpu import kernels
+from taper.gpu import kernels, products, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
 from taper.gpu.memory import Pool
 
-_KNOWN = frozenset(
-    np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split()
-)
+_KNOWN = frozenset(np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
 
 
 class Runtime:
@@ -85,7 +83,7 @@ class Runtime:
     @staticmethod
     def adopt(array: Any) -> Any:
         """One of our arrays on the memory of a CuPy array."""
-        block = getattr(array.data.mem, "_owner", None)
+        block: Any = getattr(array.data.mem, "_owner", None)
         if not hasattr(block, "address"):  # memory that is not from our pool, or nothing
             block = _borrowed(array)
         offset = array.data.ptr - block.address if array.size else 0
@@ -101,20 +99,37 @@ class Runtime:
             value = value[()]
         self.lend(target)[...] = value
 
-    @staticmethod
-    def copy_in(target: Any, source: np.ndarray) -> None:
+    def copy_in(self, target: Any, source: np.ndarray) -> None:
         """Copy an array of the processor's into one of the same dense layout."""
-        driver.memcpy(
-            address(target), source.ctypes.data, source.nbytes, driver.memcpyHostToDevice
+        driver.memcpyAsync(
+            address(target),
+            source.ctypes.data,
+            source.nbytes,
+            driver.memcpyHostToDevice,
+            self.stream,
         )
 
+        if state.is_pinned_array(source):  # else the driver has its own copy already
+            driver.streamSynchronize(self.stream)
+
     @staticmethod
-    def copy_out(target: np.ndarray, source: Any) -> None:
-        """Copy an array of the same dense layout to the processor."""
-        cupy.cuda.get_current_stream().synchronize()
-        driver.memcpy(
-            target.ctypes.data, address(source), target.nbytes, driver.memcpyDeviceToHost
+    def pinned(array: np.ndarray) -> np.ndarray:
+        """A copy in memory that the device reads by itself."""
+        memory = cupy.cuda.alloc_pinned_memory(max(array.nbytes, 1))
+        made: np.ndarray = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+        made[...] = array
+        return made
+
+    def copy_out(self, target: np.ndarray, source: Any) -> None:
+        """Copy an array of the same dense layout to the processor, and wait for it."""
+        driver.memcpyAsync(
+            target.ctypes.data,
+            address(source),
+            target.nbytes,
+            driver.memcpyDeviceToHost,
+            self.stream,
         )
+        driver.streamSynchronize(self.stream)
 
     # --- functions -------------------------------------------------------------------------------
 
@@ -136,6 +151,8 @@ class Runtime:
 
     def elementwise(self, called: Any, inputs: Any, out: Any) -> Any:
         """A ufunc by a kernel of our own, or NotImplemented."""
+        if called is np.matmul:
+            return products.matmul(*inputs) if out is None else NotImplemented
         return self.kernels.elementwise(called, inputs, out)
 
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
@@ -161,6 +178,74 @@ class Runtime:
         found: tuple[int, int] = driver.memGetInfo()
         return found
 
+    # --- streams and events ----------------------------------------------------------------------
+
+    @staticmethod
+    def new_stream(priority: int) -> int:
+        """Make a stream that does not wait for the default one."""
+        found: int = driver.streamCreateWithPriority(driver.streamNonBlocking, priority)
+        return found
+
+    @staticmethod
+    def drop_stream(stream: int) -> None:
+        """Let a stream go once its work is done."""
+        driver.streamDestroy(stream)
+
+    def use_stream(self, stream: int) -> None:
+        """Let work go into a stream from now on."""
+        self.stream = stream
+        (cupy.cuda.ExternalStream(stream) if stream else cupy.cuda.Stream.null).use()
+
+    @staticmethod
+    def wait_for_stream(stream: int) -> None:
+        """Wait until the work in a stream is done."""
+        driver.streamSynchronize(stream)
+
+    @staticmethod
+    def is_stream_done(stream: int) -> bool:
+        """Tell whether the work in a stream is done."""
+        return not driver.streamQuery(stream)
+
+    @staticmethod
+    def new_event(timing: bool, blocking: bool) -> int:
+        """Make an event."""
+        flags = 0 if timing else driver.eventDisableTiming
+        found: int = driver.eventCreateWithFlags(
+            flags | (driver.eventBlockingSync if blocking else 0)
+        )
+        return found
+
+    @staticmethod
+    def drop_event(event: int) -> None:
+        """Let an event go."""
+        driver.eventDestroy(event)
+
+    @staticmethod
+    def record_event(event: int, stream: int) -> None:
+        """Put an event into a stream."""
+        driver.eventRecord(event, stream)
+
+    @staticmethod
+    def let_wait(stream: int, event: int) -> None:
+        """Let a stream wait for an event."""
+        driver.streamWaitEvent(stream, event)
+
+    @staticmethod
+    def is_event_done(event: int) -> bool:
+        """Tell whether the work before an event is done."""
+        return not driver.eventQuery(event)
+
+    @staticmethod
+    def wait_for_event(event: int) -> None:
+        """Wait until the work before an event is done."""
+        driver.eventSynchronize(event)
+
+    @staticmethod
+    def elapsed(start: int, end: int) -> float:
+        """Return the milliseconds between two events."""
+        found: float = driver.eventElapsedTime(start, end)
+        return found
+
     def empty_cache(self) -> None:
         """Give back what is kept."""
         driver.deviceSynchronize()
@@ -169,6 +254,7 @@ class Runtime:
 
 def _borrowed(array: Any) -> Any:
     size = max(array.data.mem.size, 1)
-    block = type("BorrowedBlock", (ctypes.c_char * size,), {}).from_address(array.data.mem.ptr or 1)
+    kind: Any = type("BorrowedBlock", (ctypes.c_char * size,), {})
+    block = kind.from_address(array.data.mem.ptr or 1)
     block.address, block.size, block.owner = array.data.mem.ptr or 1, size, array
     return block

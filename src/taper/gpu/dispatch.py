@@ -266,6 +266,8 @@ def setitem(array: Any, key: Any, value: Any) -> None:
 
 
 def _as_index(each: Any) -> Any:
+    if each.__class__ is range or (each.__class__ is list and not each):
+        return np.asarray(each, np.intp)
     return np.asarray(each) if each.__class__ is list else each
 
 
@@ -318,8 +320,18 @@ def _plain(value: Any) -> Any:
     return np.ndarray.view(value, np.ndarray) if value.__class__ is CudaArray else value
 
 
-for _each in (np.shares_memory, np.may_share_memory, np.result_type, np.can_cast, np.min_scalar_type):
-    _OWN[_each] = lambda *args, _each=_each, **options: _each(*map(_plain, args), **options)
+def _of_places(called: Any) -> Any:
+    return lambda *args, **options: called(*map(_plain, args), **options)
+
+
+for _question in (
+    np.shares_memory,
+    np.may_share_memory,
+    np.result_type,
+    np.can_cast,
+    np.min_scalar_type,
+):
+    _OWN[_question] = _of_places(_question)
 
 
 @own(np.broadcast_to)
@@ -378,6 +390,24 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     assign(dst, src)
 
 
+@own(np.where)
+def where(condition: Any, *values: Any) -> Any:
+    kernels = state.runtime.kernels
+    if kernels is None or len(values) != 2:
+        return NotImplemented
+    return kernels.select(condition, *values)
+
+
+@own(np.dot)
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    if out is not None or a.ndim > 2 or b.ndim > 2 or not (a.ndim and b.ndim):
+        return NotImplemented
+    return np.matmul(
+        a if a.__class__ is CudaArray else to_device(a),
+        b if b.__class__ is CudaArray else to_device(b),
+    )
+
+
 @own(np.copy)
 def copy_function(a: Any, order: str = "K", subok: bool = False) -> Any:
     return copy(a, order)
@@ -395,12 +425,28 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     setitem(arr, tuple(where), values)
 
 
+@own(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    """As NumPy's: CuPy's takes stacks of the same shape only."""
+    if b.ndim == 1:
+        return np.linalg.solve(a, b[:, None])[..., 0]
+    if a.shape[:-2] == b.shape[:-2] and a.size and b.size:
+        return NotImplemented
+    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a = np.broadcast_to(a, (*lead, *a.shape[-2:])).copy()
+    b = np.broadcast_to(b, (*lead, *b.shape[-2:])).copy()
+    if not a.size or not b.size:
+        return empty(b.shape, b.dtype)
+    return np.linalg.solve(a, b)
+
+
 @own(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """As NumPy's: a Python integer for the whole array, which waits for the device."""
     if axis is None and not keepdims:
         return int(np.add.reduce(np.not_equal(a, 0), axis=None, dtype=np.int64))
-    return np.add.reduce(np.not_equal(a, 0), axis=axis, dtype=np.int64, keepdims=keepdims)
+    options: Any = {"axis": axis, "dtype": np.int64, "keepdims": keepdims}
+    return np.add.reduce(np.not_equal(a, 0), **options)
 
 
 @own(np.array_equal)

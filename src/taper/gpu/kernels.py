@@ -34,7 +34,7 @@ class Kernels:
         self.runtime = runtime
         self._plans: dict[Any, Any] = {}
         self._forms: dict[Any, Any] = {}
-        self._modules: dict[str, Any] = {}
+        self._modules: dict[str, tuple[Any, dict[str, Any]]] = {}
 
     # --- launching -------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Kernels:
             return NotImplemented
         computed, result = resolved[:-1], resolved[-1]
         given = [
-            wanted if kind in _PYTHON_NUMBERS else kind
+            wanted if isinstance(kind, type) else kind  # a dtype equals the type of its numbers
             for kind, wanted in zip(kinds, computed, strict=True)
         ]
         wanted = result if out is None else out.dtype
@@ -139,7 +139,7 @@ class Kernels:
         for each, scalar, dtype in zip(inputs, plan.scalars, plan.given, strict=True):
             args.append(_number(each, dtype) if scalar else each)
         args.append(count)
-        form = () if dense else _form(shape, out, inputs, plan.scalars)
+        form: list[Any] = [] if dense else _form(shape, out, inputs, plan.scalars)
         dims = len(form)
         function = plan.functions.get(dims)
         if function is None:
@@ -192,9 +192,18 @@ class Kernels:
             each.__class__ if each.__class__ in _PYTHON_NUMBERS else getattr(each, "dtype", None)
             for each in inputs
         ]
-        if None in kinds or any(isinstance(each, np.ndarray) and each.ndim and each.__class__ is not CudaArray for each in inputs):
+        if None in kinds or any(
+            isinstance(each, np.ndarray) and each.ndim and each.__class__ is not CudaArray
+            for each in inputs
+        ):
             return NotImplemented
-        key = ("where", *[(kind, each.__class__ is CudaArray) for kind, each in zip(kinds, inputs, strict=True)])
+        key = (
+            "where",
+            *[
+                (kind, each.__class__ is CudaArray)
+                for kind, each in zip(kinds, inputs, strict=True)
+            ],
+        )
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._select_plan(kinds, inputs)
@@ -206,11 +215,13 @@ class Kernels:
     def _select_plan(self, kinds: Any, inputs: Any) -> Any:
         boolean = np.dtype(bool)
         try:
-            common = np.result_type(*[0 if k is int else 0.0 if k is float else k for k in kinds[1:]])
+            common = np.result_type(
+                *[0 if k is int else 0.0 if k is float else k for k in kinds[1:]]
+            )
         except TypeError:
             return NotImplemented
-        given = [kinds[0], *[common if k in _PYTHON_NUMBERS else k for k in kinds[1:]]]
-        if given[0] in _PYTHON_NUMBERS or any(each not in TYPES for each in (*given, common)):
+        given = [kinds[0], *[common if isinstance(k, type) else k for k in kinds[1:]]]
+        if isinstance(given[0], type) or any(each not in TYPES for each in (*given, common)):
             return NotImplemented
         return Plan("a ? b : c", (boolean, common, common), given, common, inputs)
 
@@ -219,7 +230,9 @@ class Kernels:
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         """A sum, largest or smallest element along dimensions that lie together."""
         which = _REDUCTIONS.get(called)
-        if which is None or array.dtype not in _REDUCED or dtype not in (None, array.dtype):
+        if which is None or array.dtype not in _REDUCED:
+            return NotImplemented
+        if dtype is not None and np.dtype(dtype) != array.dtype:
             return NotImplemented
         if not array.size or not array.flags.c_contiguous:
             return NotImplemented
@@ -240,7 +253,9 @@ class Kernels:
         self._reduce(which, array, out, outer, length, inner)
         return out
 
-    def _reduce(self, which: int, array: Any, out: Any, outer: int, length: int, inner: int) -> None:
+    def _reduce(
+        self, which: int, array: Any, out: Any, outer: int, length: int, inner: int
+    ) -> None:
         macros = {"T": TYPES[array.dtype][0], "C": TYPES[array.dtype][1], "WHICH": which}
         if inner == 1:
             if outer < 64 and length >= 65536:  # few long rows: each in parts, then the parts
@@ -249,8 +264,18 @@ class Kernels:
                     middle = empty((outer, parts), _PARTS.get(array.dtype, array.dtype))
                     wide = {**macros, "R": TYPES[middle.dtype][0]}
                     function = self.named("reductions", "rows", **wide)
-                    self.launch(function, outer * parts, 256, (middle, array, outer * parts, length // parts))
-                    last = {"T": TYPES[middle.dtype][0], "C": macros["C"], "R": macros["T"], "WHICH": which}
+                    self.launch(
+                        function,
+                        outer * parts,
+                        256,
+                        (middle, array, outer * parts, length // parts),
+                    )
+                    last = {
+                        "T": TYPES[middle.dtype][0],
+                        "C": macros["C"],
+                        "R": macros["T"],
+                        "WHICH": which,
+                    }
                     function = self.named("reductions", "rows", **last)
                     self.launch(function, outer, 256, (out, middle, outer, parts))
                     return
@@ -264,8 +289,8 @@ class Kernels:
             return
         macros["R"] = macros["T"]
         function = self.named("reductions", "columns", **macros)
-        wide = (inner + 31) // 32
-        self.launch(function, outer * wide, 1024, (out, array, outer, length, inner))
+        across = (inner + 31) // 32
+        self.launch(function, outer * across, 1024, (out, array, outer, length, inner))
 
 
 _OPTIONS = ("-std=c++17",)
@@ -308,7 +333,9 @@ class Plan:
 
     __slots__ = ("computed", "expression", "functions", "given", "result", "scalars")
 
-    def __init__(self, expression: str, computed: Any, given: Any, result: Any, inputs: Any) -> None:
+    def __init__(
+        self, expression: str, computed: Any, given: Any, result: Any, inputs: Any
+    ) -> None:
         self.expression = expression
         self.computed, self.given, self.result = computed, given, result
         self.scalars = [each.__class__ is not CudaArray for each in inputs]

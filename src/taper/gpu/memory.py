@@ -82,6 +82,7 @@ class Pool:
             address = self._new(size, stream)
         block = _block_class(size).from_address(address)
         block.pool, block.stream, block.address = self, stream, address
+        block.nbytes = nbytes
         used = self.in_use = self.in_use + size
         if used > self.most_in_use:
             self.most_in_use = used

@@ -35,7 +35,12 @@ class CudaPlace(Place):
     ) -> Any:
         size = dtype.itemsize
         return new_array(
-            CudaArray, shape, dtype, storage, offset * size, tuple([each * size for each in strides])
+            CudaArray,
+            shape,
+            dtype,
+            storage,
+            offset * size,
+            tuple([each * size for each in strides]),
         )
 
     def rescued(self, op: Any, arguments: Any, error: Exception) -> Any:

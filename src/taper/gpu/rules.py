@@ -44,7 +44,9 @@ def text_of(instructions: bytes, columns: int, constants: int, most: int, dtype:
             return f"table.number[{register - columns}]"
         return f"t{register - columns - constants}"
 
-    lines, temporaries, written = [], set(), set()
+    lines: list[str] = []
+    temporaries: set[int] = set()
+    written: set[int] = set()
     for at in range(0, len(instructions), 5):
         operation, target, *operands = instructions[at : at + 5]
         a, b, c = map(name, operands)

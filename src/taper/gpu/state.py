@@ -69,8 +69,16 @@ def start(given: Any = None) -> Any:
                     # late: CuPy takes a second to load
                     given = importlib.import_module("taper.gpu.cupy_runtime").Runtime()
                 runtime = given
-                for name in ("dispatch", "ufuncs", "world", "place", "ops"):
+                for name in ("dispatch", "ufuncs", "world", "place", "ops", "random"):
                     importlib.import_module(f"taper.gpu.{name}")  # late: for programs with a GPU
                 for each in at_start:
                     each()
     return runtime
+
+
+def is_pinned_array(array: Any) -> bool:
+    """Whether an array of the processor's is in memory that the device can read by itself."""
+    base = array.base
+    while base is not None and hasattr(base, "base"):
+        base = base.base
+    return type(base).__name__ == "PinnedMemoryPointer"

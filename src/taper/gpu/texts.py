@@ -6,6 +6,7 @@ Owns: the expression of each ufunc and the text around it.  Compiles and launche
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -33,28 +34,7 @@ TYPES: dict[np.dtype, tuple[str, str]] = {
 TYPES[np.dtype("f2")] = ("half_t", "float")
 TYPES[BFLOAT16] = ("bfloat_t", "float")
 
-PRELUDE = """
-struct half_t { unsigned short bits; };
-struct bfloat_t { unsigned short bits; };
-template <class T> __device__ __forceinline__ T load(T x) { return x; }
-__device__ __forceinline__ float load(half_t x) {
-    float y; asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits)); return y; }
-__device__ __forceinline__ float load(bfloat_t x) { return __uint_as_float((unsigned int)x.bits << 16); }
-template <class T, class S> struct Put { static __device__ __forceinline__ T of(S x) { return (T)x; } };
-template <class S> struct Put<bool, S> { static __device__ __forceinline__ bool of(S x) { return x != (S)0; } };
-template <class S> struct Put<half_t, S> { static __device__ __forceinline__ half_t of(S x) {
-    half_t y; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"((float)x)); return y; } };
-template <class S> struct Put<bfloat_t, S> { static __device__ __forceinline__ bfloat_t of(S x) {
-    bfloat_t y; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"((float)x)); return y; } };
-template <class T, class S> __device__ __forceinline__ T put(S x) { return Put<T, S>::of(x); }
-template <class T> __device__ __forceinline__ T sign_of(T x) { return x > (T)0 ? (T)1 : x < (T)0 ? (T)-1 : x; }
-template <class T> __device__ __forceinline__ T larger(T a, T b) { return (a >= b || a != a) ? a : b; }
-template <class T> __device__ __forceinline__ T smaller(T a, T b) { return (a <= b || a != a) ? a : b; }
-__device__ __forceinline__ float both(float a, float b) {
-    float m = fmaxf(a, b), l = fminf(a, b); return m == l ? m + 0.6931471805599453f : m + log1pf(expf(l - m)); }
-__device__ __forceinline__ double both(double a, double b) {
-    double m = fmax(a, b), l = fmin(a, b); return m == l ? m + 0.6931471805599453 : m + log1p(exp(l - m)); }
-"""
+PRELUDE = (Path(__file__).parent / "kernels" / "prelude.cu").read_text(encoding="utf-8")
 
 _FLOATS = "f"
 _ORDERED = "fiu"
@@ -107,6 +87,8 @@ EXPRESSIONS: dict[Any, tuple[str, str]] = {
     np.hypot: ("hypot(a, b)", _FLOATS),
     np.fmod: ("fmod(a, b)", _FLOATS),
     np.copysign: ("copysign(a, b)", _FLOATS),
+    np.floor_divide: ("floor_quotient<C>(a, b)", _FLOATS),
+    np.remainder: ("floor_rest<C>(a, b)", _FLOATS),
     np.logaddexp: ("both(a, b)", _FLOATS),
     np.equal: ("a == b", _ANY),
     np.not_equal: ("a != b", _ANY),
@@ -156,14 +138,18 @@ def kernel(
     parameters = [f"{TYPES[result][0]} *out"]
     for letter, dtype, number in zip(letters, given, scalars, strict=True):
         text = TYPES[dtype][0]
-        parameters.append(f"{text} {letter}_" if number else f"const {text} *__restrict__ {letter}_")
+        parameters.append(
+            f"{text} {letter}_" if number else f"const {text} *__restrict__ {letter}_"
+        )
     parameters.append("long long n")
     lines = []
     if dims:
         parameters.append("const Form form")
     for letter, dtype, number in zip(letters, computed, scalars, strict=True):
         place = "" if number else "[i]" if not dims else f"[at_{letter}]"
-        lines.append(f"const {TYPES[dtype][1]} {letter} = ({TYPES[dtype][1]})load({letter}_{place});")
+        lines.append(
+            f"const {TYPES[dtype][1]} {letter} = ({TYPES[dtype][1]})load({letter}_{place});"
+        )
     computing = TYPES[computed[0]][1]
     where = "i" if not dims else "at_out"
     lines.append(f"typedef {computing} C;")
@@ -179,7 +165,8 @@ def kernel(
         f"{PRELUDE}{form}"
         f'extern "C" __global__ void k({", ".join(parameters)}) {{\n'
         "    const long long stride = (long long)gridDim.x * blockDim.x;\n"
-        "    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {\n"
+        "    const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    for (long long i = first; i < n; i += stride) {\n"
         f"        {walk}{body}\n    }}\n}}\n"
     )
 

@@ -46,8 +46,15 @@ def _call(called: Any, inputs: Any, options: Any) -> Any:
         for target, result in zip(out or (), results, strict=False):
             if target is not None:
                 assign(target, result)
-        return results if out is None else tuple(
-            [result if target is None else target for target, result in zip(out, results, strict=True)]
+        return (
+            results
+            if out is None
+            else tuple(
+                [
+                    result if target is None else target
+                    for target, result in zip(out, results, strict=True)
+                ]
+            )
         )
     target = out[0] if out is not None else None
     if target is not None and where is True and target.__class__ is CudaArray:
@@ -67,7 +74,9 @@ def _overlaps(target: Any, inputs: Any) -> bool:
     for each in inputs:
         if each.__class__ is CudaArray and root_block(each) is root_block(target):
             same = each.strides == target.strides and each.shape == target.shape
-            if not (same and address(each) == address(target)) and np.may_share_memory(each, target):
+            if not (same and address(each) == address(target)) and np.may_share_memory(
+                each, target
+            ):
                 return True
     return False
 
@@ -206,7 +215,7 @@ def reduceat(called: Any, array: Any, places: Any, **options: Any) -> Any:
     return on_host(called.reduceat, (array, places), options)
 
 
-_METHODS = {
+_METHODS: dict[str, Any] = {
     "reduce": reduce,
     "accumulate": accumulate,
     "at": at,

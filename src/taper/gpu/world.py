@@ -20,7 +20,13 @@ from taper.gpu import state
 from taper.gpu.array import CudaArray, empty, empty_strided, to_device
 from taper.gpu.dispatch import lent
 
-_ROOMS = ("taper.arrays.", "taper.ops.", "taper.sampling.", "taper.opdef.operands")
+_ROOMS = (
+    "taper.arrays.",
+    "taper.ops.",
+    "taper.sampling.",
+    "taper.opdef.operands",
+    "taper.autograd.transforms",
+)
 
 
 def _isinstance(value: Any, kinds: Any) -> bool:
@@ -185,6 +191,8 @@ def _container(value: Any) -> Any:
     """Return a table of functions with their stand-ins; any other as it is."""
     kind = value.__class__
     if kind is dict:
+        if all([isinstance(each, np.ndarray) for each in value.values()]):
+            return dict(value)  # what is kept there must not meet arrays of the processor's
         made = {key: stand_in(each) for key, each in value.items()}
         return made if any([made[key] is not value[key] for key in value]) else value
     if kind is list or kind is tuple:
@@ -419,17 +427,23 @@ def _code_makes(code: types.CodeType, real: dict[str, Any]) -> bool:
     if "np" in names and names & _MAKERS:
         return True
     for name in names:
-        value = real.get(name)
+        value: Any = real.get(name)
         if value.__class__ is types.ModuleType and value.__name__.startswith(_ROOMS):
             return True  # who knows which of its functions
         if value.__class__ is types.FunctionType and _is_ours(value):
-            if getattr(value, "op", None) is None and makes_arrays(value):
+            while isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
+                value = value.__wrapped__
+            if getattr(value, "op", None) is None and makes_arrays(original_of(value)):
                 return True
         elif isinstance(value, type) and _is_ours(value) and not issubclass(value, Exception):
-            methods = [each for each in vars(value).values() if isinstance(each, types.FunctionType)]
+            methods = [
+                each for each in vars(value).values() if isinstance(each, types.FunctionType)
+            ]
             if any([makes_arrays(each) for each in methods]):
                 return True
-    return any([_code_makes(each, real) for each in code.co_consts if isinstance(each, types.CodeType)])
+    return any(
+        [_code_makes(each, real) for each in code.co_consts if isinstance(each, types.CodeType)]
+    )
 
 
 def rerouted(function: Any, is_meant: Callable[[Any, Any], bool]) -> Callable[..., Any]:

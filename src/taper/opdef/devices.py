@@ -7,6 +7,8 @@ copies whose `np` makes arrays there (`gpu/world.py`).
 
 from __future__ import annotations
 
+import importlib
+import sys
 from types import FunctionType
 from typing import Any
 
@@ -15,8 +17,8 @@ import numpy as np
 from taper.arrays import reduction
 from taper.autograd.detours import lead_through, original_of
 from taper.gpu import state
-from taper.opdef import NAMESPACE, Op, composite_watchers, named_composites, registry
-from taper.tensor import Tensor
+from taper.opdef import NAMESPACE, Op, named_composites, registry
+from taper.tensor import Tensor, fresh, wrap
 
 _active: Any = None  # the module `gpu.world`, once there is a device in use
 
@@ -47,12 +49,29 @@ def _is_on_device(args: Any, options: Any) -> bool:
     return False
 
 
-def redirect(function: Any) -> None:
-    """Let a composite function that makes arrays make them where its tensors are."""
+def _redirect(function: Any, is_composite: bool = False) -> None:
+    """Let a function of tensors that makes arrays make them where its tensors are."""
     while isinstance(getattr(function, "__wrapped__", None), FunctionType):
         function = function.__wrapped__
-    if original_of(function).__class__ is FunctionType and _active.makes_arrays(original_of(function)):
+    original = original_of(function)
+    if original.__class__ is not FunctionType or hasattr(function, "op"):
+        return
+    kinds = [str(each) for name, each in original.__annotations__.items() if name != "return"]
+    if (is_composite or any(["Tensor" in each for each in kinds])) and _active.makes_arrays(
+        original
+    ):
         lead_through("devices", {function: _active.rerouted(function, _is_on_device)})
+
+
+def _redirect_all() -> None:
+    """Do so with all functions of the operators' modules, which are all loaded now."""
+    for _, composite in named_composites:
+        _redirect(composite, True)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("taper.ops."):
+            for value in list(vars(module).values()):
+                if value.__class__ is FunctionType and value.__module__ == name:
+                    _redirect(value)
 
 
 def _start() -> None:
@@ -61,6 +80,9 @@ def _start() -> None:
     from taper.gpu import world  # late: for programs with a GPU
 
     _active = world
+    world.meanings[wrap] = lambda array: wrap(world.to_device(array))
+    world.meanings[fresh] = lambda array, flag: fresh(world.to_device(array), flag)
+    importlib.import_module("taper.ops").load_all()  # late: operators know nothing of devices
     for op in registry.values():
         prepare(op)
     for name, value in list(NAMESPACE.items()):
@@ -68,9 +90,7 @@ def _start() -> None:
             NAMESPACE[name] = registry[name[2:]].forward
         elif name.startswith(("formula_", "real_")):
             NAMESPACE[name] = formula(value)
-    for _, composite in named_composites:
-        redirect(composite)
-    composite_watchers.append(lambda name, function: redirect(function))
+    _redirect_all()
     for shared in (reduction.column_sums, reduction.sum_array):
         handler = _active.rerouted(shared, lambda args, options: _active.is_there(args))
         lead_through("devices", {shared: handler})

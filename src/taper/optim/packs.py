@@ -88,7 +88,11 @@ def _run_elsewhere(params: list[Tensor], position: int) -> int:
     end = position
     for param in params[position:]:
         array = param._array
-        if type(array) is not type(first) or array.dtype is not first.dtype or array.dtype not in _PACKED:
+        if (
+            type(array) is not type(first)
+            or array.dtype is not first.dtype
+            or array.dtype not in _PACKED
+        ):
             break
         if param._counter is INFERENCE_COUNTER or param._change is not None or not is_key(param):
             break

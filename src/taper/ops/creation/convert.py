@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import is_foreign
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import element, stored
 from taper.autograd.conjugate import NEGATIVE
@@ -22,6 +23,7 @@ from taper.autograd.tangents import tangent
 from taper.autograd.transforms import shown
 from taper.autograd.views import requires_grad
 from taper.factory import number, refuse, tensor_argument
+from taper.gpu.state import device_count, is_pinned_array, start
 from taper.opdef import composite
 from taper.printing import format_scalar, tensor_repr
 from taper.storage import (
@@ -191,7 +193,9 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
             f"Can't call numpy() on Tensor that has {which[0]} bit set. Use "
             f"tensor.resolve_{which[1]}().numpy() instead."
         )
-    array = input._array
+    array: Any = input._array
+    if type(array) is not np.ndarray and is_foreign(array):
+        array = array.place.to_ndarray(array) if force else array.__array__()
     if array.dtype is dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
     # A new object: the user may give an array another shape in place.
@@ -409,31 +413,36 @@ def share_memory_(input: Tensor) -> Tensor:
 
 @composite(public=False)
 def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """Return False: there is no accelerator to pin memory for.
+    """Tell whether the elements are in memory that a GPU can copy from by itself.
 
     >>> import taper
     >>> taper.ones(2).is_pinned()
     False
     """
-    return False
+    return type(input._array) is np.ndarray and is_pinned_array(input._array)
 
 
 @composite(public=False)
-def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
-    """Raise PyTorch's error of a machine without accelerator: there is none to pin memory for.
+def pin_memory(input: Tensor, device: Any = None) -> Tensor:
+    """Copy into memory that a GPU can copy from by itself.
 
     Args:
         device: the accelerator.
 
-    Returns: never.
+    Returns: a tensor on the CPU; without a GPU PyTorch's error.
 
     Example:
         >>> import taper
-        >>> taper.ones(2).pin_memory()
-        Traceback (most recent call last):
-        RuntimeError: Cannot access accelerator device when none is available.
+        >>> taper.ones(2).pin_memory()  # doctest: +SKIP
+        tensor([1., 1.])
     """
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+    if not device_count():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if is_pinned(input):
+        return input
+    if type(input._array) is not np.ndarray:
+        raise RuntimeError(f"cannot pin '{input.type()}' only dense CPU tensors can be pinned")
+    return wrap(start().pinned(input._array))
 
 
 # --- questions -------------------------------------------------------------------------------
@@ -536,13 +545,14 @@ def numel(input: Tensor) -> int:
 
 @composite()
 def get_device(input: Tensor) -> int:
-    """Return -1: the tensor is on the CPU.
+    """Return the number of the tensor's device; -1 for the CPU.
 
     >>> import taper
     >>> taper.get_device(taper.ones(2))
     -1
     """
-    return -1
+    index = input.device.index
+    return -1 if index is None else index
 
 
 @composite()
