@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import ForeignArray, as_array
+from taper.arrays.foreign import ForeignArray, as_array, is_array
 from taper.arrays.strides import empty_with, preserved_strides
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
@@ -473,7 +473,7 @@ def _gradients(
     results: list[Any] = []
     for position in range(len(inputs)):
         value = captured.get(position)
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             tensor = known.get(id(value))
             value = known[id(value)] = wrap(as_array(value)) if tensor is None else tensor
         results.append(value)

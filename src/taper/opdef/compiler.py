@@ -130,7 +130,7 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
     if one:
         source.add(
             "if type(r) is not ndarray:\n"
-            f"    r = asarray(r) if type(r) in SCALARS else finished(r, {everything})"
+            f"    r = asarray(r) if type(r) in SCALARS else finished(OP_{name}, r, {everything})"
         )
         if op.differentiable:
             add_recording_of_one(source, op)

@@ -29,7 +29,7 @@ from taper.autograd.saved import (
     read_saved,
 )
 from taper.opdef import Op
-from taper.opdef.operands import NUMBERS
+from taper.opdef.operands import FAILURES, NUMBERS
 from taper.tensor import Tensor, wrap
 
 # Parameters that are numbers of any type in PyTorch, where others are 64-bit integers.
@@ -185,8 +185,8 @@ def apply_slowly(
     return [grad if need else None for need, grad in zip(flags, found, strict=True)]
 
 
-# What a formula raises that takes a foreign array for an ndarray or a Tensor.
-MISREAD = (TypeError, AttributeError, NotImplementedError)
+# What a formula may raise that takes a foreign array for an ndarray or a Tensor.
+MISREAD = FAILURES
 
 
 def rescued_gradients(

@@ -200,17 +200,23 @@ def no_complex_gradient(op: Op) -> Exception:
 FAILURES = (RuntimeError, ValueError, IndexError, MemoryError, TypeError, AttributeError)
 
 
-def finished(result: Any, arguments: Sequence[Any]) -> Any:
+def finished(op: Op, result: Any, arguments: Sequence[Any]) -> Any:
     """Return what a kernel gave, no ndarray, as an array; raise if it came of several devices."""
     if isinstance(result, ForeignArray):
-        refuse_mixture(result, arguments)
+        refuse_mixture(op, result, arguments)
         return result
     return np.asarray(result)
 
 
-def refuse_mixture(array: ForeignArray, arguments: Sequence[Any]) -> None:
+# Parameters that may be on the CPU, whatever the others are.
+_INDICES = ("index", "indices", "lengths", "offsets")
+
+
+def refuse_mixture(op: Op, array: ForeignArray, arguments: Sequence[Any]) -> None:
     """Raise if tensors that are given beside a foreign array are on other devices."""
-    tensors = [each for each in flat(arguments) if isinstance(each, Tensor)]
+    pairs = zip(op.params, arguments, strict=True)
+    mixed = [each for param, each in pairs if param.name not in _INDICES]
+    tensors = [each for each in flat(mixed) if isinstance(each, Tensor)]
     array.place.refuse_mixture([each._array for each in tensors])
 
 
@@ -218,7 +224,7 @@ def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
     """Return what a kernel that failed on a foreign array gives after all, or raise why not."""
     foreign = next((each for each in flat(arrays) if isinstance(each, ForeignArray)), None)
     if foreign is not None:
-        refuse_mixture(foreign, arguments)
+        refuse_mixture(op, foreign, arguments)
         rest = iter(arrays)
         given = [
             value if param.kind == "plain" else next(rest)

@@ -680,6 +680,7 @@ def new_empty(
         pin_memory,
         requires_grad,
         input.dtype,
+        input,
     )
 
 
@@ -714,6 +715,7 @@ def new_full(
         pin_memory,
         requires_grad,
         input.dtype,
+        input,
     )
 
 
