@@ -179,16 +179,17 @@ def watch(tensor: Any) -> None:
 
 
 def notice(values: Iterable[Any]) -> bool:
-    """Return whether a value's class wants to be asked, which is no tensor's; then all will ask."""
+    """Return whether a value's class wants to be asked, and was not known; now all will ask."""
     if switch.off:
         return False
     kinds = {type(each) for each in flat(values) if handler_of(type(each)) is not None}
-    kinds = {kind for kind in kinds if not hasattr(kind, "_array")}
-    for kind in kinds:
-        instances.add(weakref.ref(kind, instances.discard))
-        for each in begin:
-            each()
-    return bool(kinds)
+    found = {weakref.ref(kind, instances.discard) for kind in kinds if not hasattr(kind, "_array")}
+    if found <= instances:
+        return False
+    instances.update(found)
+    for each in begin:
+        each()
+    return True
 
 
 class AskFirstError(AttributeError):

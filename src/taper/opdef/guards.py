@@ -177,7 +177,11 @@ def _guard_source(label: str, number: str, params: _Parameters, quick: str) -> s
         f"except LEAKS as error:\n"
         f"    if notice(({params.values})):\n"
         f"        {again}\n"
-        f"    {refuse}, error) from None"
+        f"    {refuse}, error) from None\n"
+        f"except TypeError:\n"
+        f"    if notice(({params.values})):\n"
+        f"        {again}\n"
+        f"    raise"
     )
     return source.text()
 
