@@ -16,7 +16,7 @@ from typing import Any
 
 from taper.autograd.disturbances import new_lock
 
-ORDER = ("overrides", "capture", "profiler", "autocast")
+ORDER = ("overrides", "capture", "profiler", "autocast", "dispatch")
 _ALONE = {name: (name,) for name in ORDER}
 
 # Handler(run, *args, **kwargs); run(*args, **kwargs) continues with the function.
