@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import taper
+from taper.autograd.state import local
 from taper.nn import functional as F
 from taper.utils._mode_utils import all_same_mode, no_dispatch
 from taper.utils._python_dispatch import (
@@ -38,6 +39,7 @@ def test_a_training_step_is_seen_as_in_pytorch():
         "aten.t.default",
         "aten.addmm.default",
         "aten._log_softmax.default",
+        "aten.detach.default",
         "aten.nll_loss_forward.default",
         "aten.ones_like.default",
         "aten.nll_loss_backward.default",
@@ -160,3 +162,10 @@ def test_operators_of_users_are_seen():
     with Log(seen):
         assert double(taper.ones(1)).tolist() == [2]
     assert "dispatch_test.double.default" in seen
+
+
+def test_nothing_is_left_when_the_last_wrapper_is_gone():
+    x = Scaled(taper.tensor([2], dtype=taper.int8), 0.5)
+    assert local.state.interceptors
+    del x
+    assert not local.state.interceptors

@@ -318,6 +318,27 @@ def test_backward(text):
     assert seen(taper, text, True) == seen(torch, text, True)
 
 
+GRAPHS = """
+leaf(2,3).exp()
+leaf(2,3).tanh().sigmoid()
+F.relu(leaf(2,3))
+F.softmax(leaf(2,3), -1)
+F.cross_entropy(leaf(2,3), torch.tensor([0,1]))
+leaf(2,3).max(1)
+F.layer_norm(leaf(2,3), (3,), leaf(3), leaf(3))
+F.linear(leaf(2,3), leaf(4,3), leaf(4)).relu()
+(leaf(2,3) * leaf(2,3)).sum()
+F.conv2d(leaf(1,1,4,4), leaf(2,1,2,2), leaf(2)).relu()
+F.max_pool2d(leaf(1,1,4,4), 2)
+leaf(2,3).logsumexp(1)
+"""
+
+
+@pytest.mark.parametrize("text", GRAPHS.strip().split("\n"))
+def test_what_is_recorded(text):
+    assert seen(taper, text, False) == seen(torch, text, False)
+
+
 def steps(package, make):
     program = Program(package)
     params = [program.leaf(2, 3), program.leaf(3)]

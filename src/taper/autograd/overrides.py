@@ -182,14 +182,21 @@ instances: set[weakref.ref[Any]] = set()
 # Those of classes that do the work of operators, and who lets them do it.
 wrappers: set[weakref.ref[Any]] = set()
 begin_dispatch: list[Callable[[], None]] = []
+end_dispatch: list[Callable[[], None]] = []
 # Lays the detours; `taper` sets it.
 begin: list[Callable[[], None]] = []
+
+
+def _forget(reference: weakref.ref[Any]) -> None:
+    wrappers.discard(reference)
+    for each in () if wrappers else end_dispatch:
+        each()
 
 
 def watch(tensor: Any) -> None:
     """Note that there is an instance of a subclass; its class may want to be asked."""
     if dispatches(type(tensor)):
-        wrappers.add(weakref.ref(tensor, wrappers.discard))
+        wrappers.add(weakref.ref(tensor, _forget))
         for each in begin_dispatch:
             each()
     if handler_of(type(tensor)) is not None:

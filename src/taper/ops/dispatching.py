@@ -22,10 +22,11 @@ from taper.autograd import detours, interception, overrides
 from taper.autograd.disturbances import new_lock
 from taper.autograd.interception import Call, pop, push
 from taper.autograd.saved import general_form
-from taper.autograd.state import NO_GRAD, _states, local
+from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import set_history, wants_grad
 from taper.device import device, strided
 from taper.opdef import Op, composites, methods
+from taper.opdef.nodes import TableNode
 from taper.opdef.recording import make_node
 from taper.ops.identity import OpOverload, overload_named, overload_of, shown_arguments
 from taper.ops.on_demand import load_all
@@ -117,7 +118,19 @@ class Dispatcher:
     def __call__(self, call: Call, run: Callable[[], Any]) -> Any:
         func = overload_of(call)
         args, kwargs = shown_arguments(call)
-        return self.answer(func, args, kwargs, run, call)
+        result = self.answer(func, args, kwargs, run, call)
+        if not local.state.mode & NO_GRAD:
+            self.show_saving(result)
+        return result
+
+    def show_saving(self, result: Any) -> None:
+        """Show that a node saves outputs of its own, which PyTorch detaches first."""
+        outputs = result if isinstance(result, tuple | list) else (result,)
+        node = next((e._grad_fn for e in outputs if isinstance(e, Tensor) and e._grad_fn), None)
+        for name in node.saved_output_names if isinstance(node, TableNode) else ():
+            nr = node.op.outputs.index(name)
+            if nr not in node.op.nondifferentiable and outputs[nr]._grad_fn is node:
+                self.see_made("detach", (outputs[nr],), {}, outputs[nr])
 
     def answer(
         self,
@@ -139,6 +152,9 @@ class ClassDispatcher(Dispatcher):
 
     def __init__(self) -> None:
         super().__init__(None)
+
+    def show_saving(self, result: Any) -> None:
+        """Do nothing: a wrapper is detached when it is saved."""
 
     def see_node(self, node: Any, grads: Sequence[Any]) -> Any:
         """Return None: the formulas run, one operator after the other."""
@@ -169,9 +185,9 @@ class ClassDispatcher(Dispatcher):
     def _ask(
         asked: list[Any], func: Any, args: Any, kwargs: Any, run: Any, call: Call | None
     ) -> Any:
-        types = tuple(map(type, asked))
+        types: tuple[Any, ...] = tuple(map(type, asked))
         for each in types:
-            handler: Any = each.__torch_dispatch__
+            handler = each.__torch_dispatch__
             found = answered(handler, func, types, args, kwargs, run, call)
             if found is not NotImplemented:
                 return found
@@ -203,15 +219,21 @@ def _first_of_each_class(values: Iterable[Any]) -> list[Any]:
 
 
 def let_classes_dispatch() -> None:
-    """Let the classes of living tensors do the work of operators, in all threads."""
-    for state in list(_states):
-        if _of_classes not in state.interceptors:
-            interception._set(state, (_of_classes, *state.interceptors))
+    """Let the classes of tensors do the work of operators in this thread, while there are some."""
+    state = local.state
+    if _of_classes not in state.interceptors:
+        interception._set(state, (_of_classes, *state.interceptors))
     if not _lasting:
         _lasting.append(True)
         _enter()
 
 
+def _rest() -> None:
+    """Look for no classes any more, when the last such tensor of the process has gone."""
+    pop(_of_classes)
+
+
+overrides.end_dispatch.append(_rest)
 _lasting: list[bool] = []
 
 
@@ -437,7 +459,7 @@ def _seeing_result(overload: str) -> Callable[..., Any]:
 
 def _item(run: Callable[..., Any], tensor: Any) -> Any:
     state = local.state
-    stack = state.interceptors
+    stack: tuple[Any, ...] = state.interceptors
     seen = stack and isinstance(stack[-1], Dispatcher) and tensor._array.size == 1
     if not seen:
         return run(tensor)
