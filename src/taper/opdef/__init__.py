@@ -443,7 +443,7 @@ def method_of(function: Any, name: str) -> Any:
     if not isinstance(entry, Op):
         return function
     base = "inplace" if isinstance(entry, InPlace) else ""
-    if entry.lazy_functions.get(base) is not function:
+    if base not in entry.lazy_functions or entry.lazy_functions[base] is not function:
         return function
     variant = f"{base}.{name}"
     if variant not in entry.lazy_functions:
