@@ -104,11 +104,12 @@ def _first_guard(key: str) -> Any:
     _provide_names(quick)
     label = key.partition(":")[2]
     text = _guard_source(label, number, _Parameters(original, plain or bool(quick)), quick)
-    guard.__code__ = define(f"guard of {label}", text).__code__
+    compiled = original_of(guard)  # a guard on a detour stays on it
+    compiled.__code__ = define(f"guard of {label}", text).__code__
     if plain or quick:
-        guard.__defaults__ = original.__defaults__
-        guard.__kwdefaults__ = original.__kwdefaults__
-    return guard
+        compiled.__defaults__ = original.__defaults__
+        compiled.__kwdefaults__ = original.__kwdefaults__
+    return compiled
 
 
 def _provide_names(quick: str) -> None:
