@@ -67,6 +67,7 @@ static PyMethodDef methods[] = {
     ROW(channel_norm_backward),
     ROW(reduce),
     ROW(variance),
+    ROW_OF_ONE(glance),
     ROW(pool_maxima),
     ROW(pool_sums),
     ROW(pool_back),

@@ -11,6 +11,7 @@ from typing import Any as _Any
 
 from taper import autograd, ops, pickling, random, return_types, version
 from taper.arrays.memory import empty_cache, memory_stats
+from taper.autograd import overrides as _overrides
 from taper.autograd import tracebacks as _tracebacks
 from taper.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from taper.autograd.grad_mode import (
@@ -200,6 +201,13 @@ def _in_notebooks(function: str) -> _Any:
 
     return _repr_html_
 
+
+def _ask_classes() -> None:
+    # late: programs without subclasses of Tensor do without
+    importlib.import_module("taper.overridable").lay()
+
+
+_overrides.begin.append(_ask_classes)
 
 # Here, since the classes may not know the room of pictures.
 Tensor._repr_html_ = _in_notebooks("tensor_html")  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from typing import Any
 
 from taper.arrays.memory import all_bytes, on_bytes
 from taper.autograd.conjugate import change_of, flags_of, memory_of, showing
+from taper.autograd.overrides import watch
 from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
 from taper.autograd.views import meta_of, requires_grad
 from taper.factory import NO_INTEGER_GRADIENTS, finish
@@ -72,6 +73,7 @@ def _rebuild_from_type_v2(
     """Return a rebuilt tensor in its class and with its Python attributes."""
     made = function(*arguments)
     made.__class__ = new_type
+    watch(made)
     if state:
         made.__dict__.update(state)
     return made
@@ -123,7 +125,9 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
             element_strides(array),
         )
     )
-    made.__class__ = self.__class__
+    if self.__class__ is not Tensor:
+        made.__class__ = self.__class__
+        watch(made)
     if requires_grad(self):
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     memo[id(self)] = made

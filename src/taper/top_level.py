@@ -148,11 +148,13 @@ class DisableTorchFunctionSubclass:
     tensor(2.)
     """
 
+    _block: Any = staticmethod(overrides.disabled)
+
     def __init__(self) -> None:
         self._blocks: list[Any] = []
 
     def __enter__(self) -> None:
-        block = overrides.disabled()
+        block = self._block()
         block.__enter__()
         self._blocks.append(block)
 
@@ -161,10 +163,12 @@ class DisableTorchFunctionSubclass:
 
 
 class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Do the same; modes for `__torch_function__` do not exist.
+    """Ask neither classes nor modes in the block.
 
     >>> import taper
     >>> with taper.DisableTorchFunction():
     ...     taper.ones(2).sum()
     tensor(2.)
     """
+
+    _block = staticmethod(overrides.all_disabled)

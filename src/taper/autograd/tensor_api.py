@@ -80,7 +80,7 @@ _USE_DETACH = (
 def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
     """Set the flag of a leaf, checked against its dtype."""
     if value:
-        dtype = tensor.dtype
+        dtype = dtypes.FROM_NUMPY[memory_of(tensor).dtype]  # as nobody is to be asked here
         if not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(refusal)
         if tensor._counter is INFERENCE_COUNTER and not local.state.mode & INFERENCE:
@@ -582,7 +582,7 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-Tensor.__torch_function__ = Default.__torch_function__
+Tensor.__torch_function__ = vars(Default)["__torch_function__"]
 
 for _name, _property in {
     "requires_grad": property(

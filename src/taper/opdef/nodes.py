@@ -18,6 +18,7 @@ import numpy as np
 
 from taper.arrays.strides import row_major
 from taper.autograd.builtin import BuiltinNode
+from taper.autograd.interception import seen_made, seen_node
 from taper.autograd.meta import VersionCounter
 from taper.autograd.node import FREED, PACKED, InputMetadata, Place
 from taper.autograd.saved import (
@@ -26,6 +27,7 @@ from taper.autograd.saved import (
     handle,
     read_saved,
 )
+from taper.autograd.state import NO_GRAD, local
 from taper.opdef import Op
 from taper.opdef.operands import NUMBERS
 from taper.tensor import Tensor, wrap
@@ -62,6 +64,11 @@ class TableNode(BuiltinNode):
     _apply_partly: ClassVar[Callable[..., Sequence[Any]]]  # `backward` generates it
 
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
+        state = local.state
+        if state.interceptors and state.mode & NO_GRAD:
+            seen: Sequence[Any] | None = seen_node(self, grads)
+            if seen is not None:
+                return seen
         return apply_slowly(self, grads, True)
 
     def _run_partly(self, grads: list[Any], needs: Sequence[bool], tensors: bool) -> Sequence[Any]:
@@ -152,7 +159,10 @@ def apply_slowly(
     if node._status == PACKED:  # all of them, in the order of packing
         for name in (*sorted(node.saved_tensor_names), *node.saved_output_names):
             read[name] = read_saved(node, name)
-    for formula in op.formulas:
+    formulas = op.formulas
+    if tensors and local.state.interceptors:  # who sees them, sees PyTorch's order: by name
+        formulas = sorted(formulas, key=lambda formula: formula.wrt[0])
+    for formula in formulas:
         wanted = [any(each is not None for each in edges[spans[name]]) for name in formula.wrt]
         if not any(wanted):
             continue
@@ -219,6 +229,8 @@ def _argument(
     label = node.op.outputs[name] if kind == "output" else name
     if label not in read:
         read[label] = read_saved(node, label)
+        if tensors and kind == "output" and local.state.interceptors:
+            read[label] = seen_made("detach", (read[label],), {}, read[label])
     value = read[label]
     if tensors or value is None:
         return value

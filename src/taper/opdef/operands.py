@@ -17,6 +17,7 @@ from taper import dtypes, opdef
 from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, empty_with, in_rows, preserved_strides, wrap_dim
+from taper.autograd import overrides
 from taper.autograd.meta import INFERENCE_SAVED
 from taper.autograd.provenance import is_internal
 from taper.autograd.state import NO_GRAD, local
@@ -226,6 +227,8 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         run = getattr(each.__class__, "_run_operator", None)  # a tensor whose array is elsewhere
         if run is not None:
             return run(op, arguments)
+    if overrides.notice(arguments):
+        return _ask(op, arguments, dunder)
     if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
         first = arguments[0] if op.params[0].kind == "tensor" else None
         unfit = first is not None and not isinstance(first, np.ndarray | np.generic)
@@ -262,6 +265,25 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         elif param.kind == "tensors":
             refuse_sequence(op.label, param.public_name, position, value)
     raise TypeError(f"{op.label}(): the arguments do not fit")
+
+
+def _ask(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
+    """Call an operator again, which now asks the classes of its arguments.
+
+    If a public function calls the operator, it is the public function that shall ask.
+    """
+    frame: Any = sys._getframe(2)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        if "refused" in frame.f_code.co_names:
+            raise overrides.AskFirstError
+        frame = frame.f_back
+    if dunder:
+        return getattr(Tensor, dunder)(*arguments[: len(op.params)])
+    pairs = list(zip(op.params, arguments, strict=True))
+    named = {each.name: value for each, value in pairs if each.keyword_only}
+    usual = {each.name: each.default for each in op.params}
+    given = [value for each, value in pairs if not each.keyword_only]
+    return op.function(*given, **{k: v for k, v in named.items() if v is not usual[k]})
 
 
 def _not_for_operator(dunder: str, first: Any) -> Any:

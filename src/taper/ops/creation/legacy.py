@@ -14,8 +14,10 @@ from taper import dtypes
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import integers
+from taper.autograd.overrides import watch
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.views import alias as same_memory
+from taper.autograd.views import requires_grad
 from taper.device import CPU, strided
 from taper.device import device as as_device
 from taper.factory import NO_INTEGER_GRADIENTS, allocate, finish, is_integer
@@ -93,6 +95,7 @@ def _new(cls: type[Tensor], *arguments: Any, size: Any = None, device: Any = Non
     made = construct(arguments, None, size, device)
     if cls is not Tensor:
         made.__class__ = cls
+        watch(made)
     return made
 
 
@@ -132,8 +135,9 @@ def as_subclass(input: Tensor, cls: type[_T]) -> _T:
     Marked([1., 1.])
     """
     _check_subclass(cls)
-    made: Any = alias(input) if input.requires_grad else same_memory(input)
+    made: Any = alias(input) if requires_grad(input) else same_memory(input)
     made.__class__ = cls
+    watch(made)
     return made
 
 
@@ -142,6 +146,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     _check_subclass(cls)
     made = same_memory(data)
     made.__class__ = cls
+    watch(made)
     if require_grad:
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     return made
