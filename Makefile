@@ -135,7 +135,7 @@ bench: $(ORACLE)/.installed
 	$(BENCH)/busy.py $(BENCH_FLAGS)
 	$(BENCH)/deep_chain.py
 	$(BENCH)/anomaly_cost.py
-	$(if $(QUICK),,$(BENCH)/report.py)
+	$(if $(QUICK),,$(BENCH)/report.py && $(ORACLE_BIN)/python tools/readme_numbers.py)
 
 bench-data: $(ORACLE)/.installed
 	$(BENCH)/data_loading.py $(if $(QUICK),--rounds 1)
@@ -149,6 +149,7 @@ bench-baseline: $(ORACLE)/.installed
 
 performance: $(ORACLE)/.installed
 	$(BENCH)/report.py
+	$(ORACLE_BIN)/python tools/readme_numbers.py
 
 # tinygrad compiles with a `clang` that it finds on the path: ziglang has one as a wheel.
 $(PEERS)/.installed: $(BUILT_FROM)
@@ -203,6 +204,7 @@ pages: $(VENV)/.installed
 	mv src/taper/compat/names.txt.new src/taper/compat/names.txt
 	$(BIN)/python tools/stubs.py
 	$(BIN)/python tools/tour
+	$(BIN)/python tools/readme_numbers.py
 
 clean:
 	rm -rf $(VENV) $(ORACLE) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

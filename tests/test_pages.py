@@ -6,6 +6,7 @@ needs the built site is in tests/documents/.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -101,3 +102,14 @@ def test_the_walk_through_the_engine_names_what_exists():
     for path, name in named:
         source = (ROOT / "src" / "taper" / path).read_text(encoding="utf-8")
         assert re.search(rf"^(?:def|class) {name}\b", source, re.M), name
+
+
+def test_the_numbers_of_readme_are_those_that_were_measured():
+    path = ROOT / "tools" / "readme_numbers.py"
+    specification = importlib.util.spec_from_file_location("readme_numbers", path)
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (DOCS / "performance.md").read_text(encoding="utf-8")
+    assert tool.filled(readme, page) == readme, "run: make pages"
+    assert tool.rows(page).count("\n") >= 5

@@ -61,6 +61,16 @@ LEFT_OUT = {
 }
 
 
+# README alone says what is missing; the page about promises shows it.
+TABLE_LINK = "[The table in README](../README.md#what-pytorch-has-and-taper-does-not-yet)"
+
+
+def table_of_readme() -> str:
+    """Return README's table of what PyTorch has and taper does not."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.search(r"^\| PyTorch \| taper .*?\n\n", text, re.MULTILINE | re.DOTALL)[0].strip()
+
+
 class Site:
     """The pages of the site by their paths, and what they need beside them."""
 
@@ -87,6 +97,9 @@ class Site:
         for origin, page in self.places.items():
             if origin not in LEFT_OUT and origin.endswith(".md"):
                 self.texts[page] = origin, (ROOT / origin).read_text(encoding="utf-8")
+        page = self.places["docs/promises.md"]
+        origin, text = self.texts[page]
+        self.texts[page] = origin, text.replace(TABLE_LINK, table_of_readme())
         for language in LANGUAGES:
             for page, text in chapters(language, ROOT).items():
                 self.texts[page] = language.tour, text
