@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.strides import copied_with, is_dense, row_major
+from taper.arrays.strides import copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
