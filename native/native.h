@@ -44,6 +44,10 @@ static inline PyArrayObject *plain_array(PyObject *value, int type) {
     return fits && PyArray_ISCARRAY_RO(array) ? array : NULL;
 }
 
+/* Run the rule of an optimizer, (program, constants, temporaries, compiled or NULL), over a table of arrays, one row
+ * for each parameter: True, or False, with nothing done, if an array is not as it should be. */
+PyObject *taper_run_table(PyObject *const *rule, PyObject *const *table, Py_ssize_t rows, int columns);
+
 /* The functions of the module: of one argument, or of several. */
 #define ONE(name) PyObject *taper_##name(PyObject *self, PyObject *value)
 #define SEVERAL(name) PyObject *taper_##name(PyObject *self, PyObject *const *args, Py_ssize_t count)

@@ -163,12 +163,22 @@ static int is_ours(const Program *program, PyArrayObject *array) {
     return base != NULL && PyArray_Check(base) && is_ours(program, (PyArrayObject *)base);
 }
 
+/* Copy a result of a call into the memory of its slot. */
+static int copy_output(Program *program, int nr, PyObject *found) {
+    PyObject *to = array_on(&program->slot_list[nr].shape, program->bases[nr], NULL);
+    const int done = to == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)to, (PyArrayObject *)found);
+    Py_XDECREF(to);
+    Py_DECREF(found);
+    return done;
+}
+
 /* Take a result of a call: 0, or -1 with an error. */
 static int take_output(Program *program, int nr, PyObject *value) {
     if (nr < 0) return 0;
     Slot *slot = &program->slot_list[nr];
     PyObject *found = PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
     if (found == NULL) return -1;
+    if (slot->kind != CALLED) return copy_output(program, nr, found);
     PyArrayObject *array = (PyArrayObject *)found;
     if (!is_like(&slot->shape, array) || is_ours(program, array)) {
         if (PyArray_TYPE(array) != slot->shape.type || PyArray_NDIM(array) != slot->shape.dims ||
@@ -201,7 +211,21 @@ static int take_outputs(Program *program, const Call *call, PyObject *result) {
     return done;
 }
 
+/* Run the kernel of a call; 0 if there is none, or if it leaves the case to the call. */
+static int run_kernel(const Program *program, const Call *call) {
+    char *data[MOST_CALL_ARGS], *outputs[MOST_CALL_ARGS];
+    if (call->kernel == NULL) return 0;
+    for (int nr = 0; nr < call->args; nr++) {
+        const Place place = call->arg_list[nr].handle.place;
+        data[nr] = call->arg_list[nr].plain != NULL ? NULL : program->bases[place.base] + place.offset;
+    }
+    for (int nr = 0; nr < call->output_count; nr++)
+        outputs[nr] = call->outputs[nr] < 0 ? NULL : program->bases[call->outputs[nr]];
+    return call->kernel(call, data, outputs);
+}
+
 static int run_call(Program *program, const Call *call) {
+    if (run_kernel(program, call)) return 0;
     PyObject *args[MOST_CALL_ARGS + 1];
     int made = 0;
     for (; made < call->args; made++) {

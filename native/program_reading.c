@@ -279,12 +279,21 @@ static int read_product(Program *program, PyObject *from, Step *step) {
     return fits(program, to->to, 2, lengths, strides, width);
 }
 
-/* (function, arguments, outputs): arguments are (handle,) or (None, plain value) */
+/* Whether an output of a call may lie in a slot: a kernel writes into memory that is there. */
+static int takes_output(const Program *program, npy_intp nr, int by_kernel) {
+    if (nr == -1) return 1;
+    if (nr < -1 || nr >= program->slots) return 0;
+    const Slot *slot = &program->slot_list[nr];
+    return by_kernel ? slot->there && (slot->kind == ARENA || slot->kind == FRESH) : slot->kind == CALLED;
+}
+
+/* (function, arguments, outputs, kernel): arguments are (handle,) or (None, plain value); the kernel may be None */
 static int read_call(Program *program, PyObject *from, Step *step) {
     Call *call = &step->of.call;
     PyObject *function, *arguments, *outputs;
     npy_intp slots[MOST_CALL_ARGS];
-    if (!PyArg_ParseTuple(from, "OO!O", &function, &PyList_Type, &arguments, &outputs)) return -1;
+    const char *kernel;
+    if (!PyArg_ParseTuple(from, "OO!Oz", &function, &PyList_Type, &arguments, &outputs, &kernel)) return -1;
     call->output_count = read_numbers(outputs, slots, MOST_CALL_ARGS);
     const Py_ssize_t count = PyList_GET_SIZE(arguments);
     if (call->output_count < 0 || count > MOST_CALL_ARGS) return unsound("a call");
@@ -294,9 +303,7 @@ static int read_call(Program *program, PyObject *from, Step *step) {
     if (!call->arg_list || !call->outputs) return PyErr_NoMemory(), -1;
     for (int nr = 0; nr < call->output_count; nr++) {
         call->outputs[nr] = (int)slots[nr];
-        if (slots[nr] < -1 || slots[nr] >= program->slots ||
-            (slots[nr] >= 0 && program->slot_list[slots[nr]].kind != CALLED))
-            return unsound("an output");
+        if (!takes_output(program, slots[nr], kernel != NULL)) return unsound("an output");
     }
     for (Py_ssize_t nr = 0; nr < count; nr++, call->args++) {
         PyObject *each = PyList_GET_ITEM(arguments, nr), *handle, *plain = NULL;
@@ -309,7 +316,8 @@ static int read_call(Program *program, PyObject *from, Step *step) {
     }
     for (int nr = 0; nr < call->output_count; nr++)
         if (call->outputs[nr] >= 0) program->slot_list[call->outputs[nr]].there = 1;
-    return 0;
+    if (kernel != NULL) call->kernel = kernel_named(kernel, call, program->slot_list);
+    return kernel != NULL && call->kernel == NULL ? unsound("a kernel") : 0;
 }
 
 static int read_slot_number(Program *program, PyObject *from, int least, Step *step) {

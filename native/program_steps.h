@@ -39,12 +39,18 @@ typedef struct {
     Handle handle;
 } Argument;
 
-typedef struct {
+typedef struct Call Call;
+
+/* Computes the outputs of a call, those that are wanted, from its arguments: 1, or 0 if the call shall do it. */
+typedef int (*Kernel)(const Call *call, char *const *data, char *const *outputs);
+
+struct Call {
     PyObject *function;
+    Kernel kernel; /* or NULL */
     int args, output_count;
     Argument *arg_list;
     int *outputs; /* slots, -1 for what is not wanted */
-} Call;
+};
 
 typedef struct {
     int is_double;
@@ -84,6 +90,9 @@ typedef struct {
 /* A program from its description; NULL with an error if that is not sound. */
 Program *read_program(PyObject *const *args);
 void free_program(Program *program);
+
+/* The kernel of a name; NULL if there is none for a call like this one. */
+Kernel kernel_named(const char *name, const Call *call, const Slot *slots);
 
 /* An array of a shape on memory that `base` owns; on memory of its own if `data` is NULL. */
 PyObject *array_on(const Shape *shape, char *data, PyObject *base);

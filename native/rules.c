@@ -116,13 +116,12 @@ static int is_usable(PyObject *value, int type, npy_intp size) {
 }
 
 /* Whether arrays of one row share memory in part: loops take for granted that none does. */
-static int overlap_in_part(PyObject *columns, Py_ssize_t row) {
-    for (Py_ssize_t column = 1; column < PyTuple_GET_SIZE(columns); column++) {
-        PyArrayObject *one = (PyArrayObject *)PyList_GET_ITEM(PyTuple_GET_ITEM(columns, column), row);
+static int overlap_in_part(PyObject *const *row, int columns) {
+    for (int column = 1; column < columns; column++) {
+        PyArrayObject *one = (PyArrayObject *)row[column];
         const char *start = PyArray_BYTES(one), *end = start + PyArray_NBYTES(one);
-        for (Py_ssize_t before = 0; before < column; before++) {
-            PyObject *other = PyList_GET_ITEM(PyTuple_GET_ITEM(columns, before), row);
-            const char *place = PyArray_BYTES((PyArrayObject *)other);
+        for (int before = 0; before < column; before++) {
+            const char *place = PyArray_BYTES((PyArrayObject *)row[before]);
             if (place != start && place < end && start < place + (end - start)) return 1;
         }
     }
@@ -168,82 +167,102 @@ static void run_blocks(void *context, npy_intp start, npy_intp stop) {
     }
 }
 
-/* The GIL is kept: nobody may change the lists meanwhile. */
-static PyObject *run_all(Update *update, PyObject *columns) {
-    update->arrays = malloc((size_t)(update->rows * update->columns + 1) * sizeof(char *));
-    update->places = malloc((size_t)(2 * update->rows + 1) * sizeof(npy_intp));
+#define FEW 64 /* numbers that need no memory of their own */
+
+/* The GIL is kept: nobody may change the arrays meanwhile. */
+static PyObject *run_all(Update *update, PyObject *const *table) {
+    char *few_arrays[FEW];
+    npy_intp few_places[FEW];
+    const int few = update->rows * update->columns <= FEW && 2 * update->rows <= FEW;
+    update->arrays = few ? few_arrays : malloc((size_t)(update->rows * update->columns) * sizeof(char *));
+    update->places = few ? few_places : malloc((size_t)(2 * update->rows) * sizeof(npy_intp));
     npy_intp blocks = 0;
-    if (update->arrays == NULL || update->places == NULL) {
+    if (update->arrays != NULL && update->places != NULL) {
+        for (Py_ssize_t row = 0; row < update->rows; row++) {
+            PyObject *const *of_row = table + row * update->columns;
+            for (int column = 0; column < update->columns; column++)
+                update->arrays[row * update->columns + column] = PyArray_BYTES((PyArrayObject *)of_row[column]);
+            const npy_intp size = PyArray_SIZE((PyArrayObject *)of_row[0]);
+            update->places[2 * row] = blocks;
+            update->places[2 * row + 1] = size;
+            blocks += (size + BLOCK - 1) / BLOCK;
+        }
+        if (blocks) pool_run(run_blocks, update, blocks, GRAIN);
+    } else {
+        PyErr_NoMemory();
+    }
+    if (!few) {
         free(update->arrays);
         free(update->places);
-        return PyErr_NoMemory();
     }
-    for (Py_ssize_t row = 0; row < update->rows; row++) {
-        for (int column = 0; column < update->columns; column++) {
-            PyObject *array = PyList_GET_ITEM(PyTuple_GET_ITEM(columns, column), row);
-            update->arrays[row * update->columns + column] = PyArray_BYTES((PyArrayObject *)array);
-            update->places[2 * row + 1] = PyArray_SIZE((PyArrayObject *)array);
-        }
-        update->places[2 * row] = blocks;
-        blocks += (update->places[2 * row + 1] + BLOCK - 1) / BLOCK;
-    }
-    if (blocks) pool_run(run_blocks, update, blocks, GRAIN);
-    free(update->arrays);
-    free(update->places);
-    Py_RETURN_TRUE;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_True);
 }
 
-PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count < 4 || count > 5 || !PyBytes_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) ||
-        !PyTuple_CheckExact(args[2])) {
-        PyErr_SetString(PyExc_TypeError,
-                        "run_rule(program: bytes, columns: tuple, constants: tuple, temporaries, compiled)");
-        return NULL;
+/* Everything is looked at before anything is written. */
+static int table_holds(PyObject *const *table, Py_ssize_t rows, int columns, int type) {
+    if (rows && type != NPY_FLOAT && type != NPY_DOUBLE) return 0;
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        PyObject *const *of_row = table + row * columns;
+        if (!PyArray_CheckExact(of_row[0])) return 0;
+        const npy_intp size = PyArray_SIZE((PyArrayObject *)of_row[0]);
+        for (int column = 0; column < columns; column++)
+            if (!is_usable(of_row[column], type, size)) return 0;
+        if (overlap_in_part(of_row, columns)) return 0;
     }
-    const uint8_t *program = (const uint8_t *)PyBytes_AS_STRING(args[0]);
-    Py_ssize_t size = PyBytes_GET_SIZE(args[0]);
-    int columns = (int)PyTuple_GET_SIZE(args[1]), constants = (int)PyTuple_GET_SIZE(args[2]);
-    long temporaries = PyLong_AsLong(args[3]);
+    return 1;
+}
+
+PyObject *taper_run_table(PyObject *const *rule, PyObject *const *table, Py_ssize_t rows, int columns) {
+    if (!PyBytes_CheckExact(rule[0]) || !PyTuple_CheckExact(rule[1]))
+        return PyErr_Format(PyExc_TypeError, "a rule is (program: bytes, constants: tuple, temporaries, compiled)");
+    const uint8_t *program = (const uint8_t *)PyBytes_AS_STRING(rule[0]);
+    const Py_ssize_t size = PyBytes_GET_SIZE(rule[0]);
+    const int constants = (int)PyTuple_GET_SIZE(rule[1]);
+    const long temporaries = PyLong_AsLong(rule[2]);
     if (temporaries < 0 || temporaries > MOST_REGISTERS || columns + constants > MOST_REGISTERS ||
         columns + constants + temporaries > MOST_REGISTERS || columns < 1 ||
         !is_valid(program, size, columns, constants, columns + constants + (int)temporaries)) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "not a program");
         return NULL;
     }
-
-    /* Everything is looked at before anything is written. */
-    Py_ssize_t rows = -1;
-    int type = -1;
-    for (int column = 0; column < columns; column++) {
-        PyObject *list = PyTuple_GET_ITEM(args[1], column);
-        if (!PyList_CheckExact(list) || (rows >= 0 && PyList_GET_SIZE(list) != rows)) {
-            PyErr_SetString(PyExc_TypeError, "columns are lists of one length");
-            return NULL;
-        }
-        rows = PyList_GET_SIZE(list);
-        for (Py_ssize_t row = 0; row < rows; row++) {
-            PyObject *leader = PyList_GET_ITEM(PyTuple_GET_ITEM(args[1], 0), row);
-            if (!PyArray_CheckExact(leader)) Py_RETURN_FALSE;
-            if (type < 0) type = PyArray_TYPE((PyArrayObject *)leader);
-            if ((type != NPY_FLOAT && type != NPY_DOUBLE) ||
-                !is_usable(PyList_GET_ITEM(list, row), type, PyArray_SIZE((PyArrayObject *)leader)))
-                Py_RETURN_FALSE;
-        }
-    }
-    for (Py_ssize_t row = 0; row < rows; row++)
-        if (overlap_in_part(args[1], row)) Py_RETURN_FALSE;
+    const int type = rows && PyArray_CheckExact(table[0]) ? PyArray_TYPE((PyArrayObject *)table[0]) : -1;
+    if (!table_holds(table, rows, columns, type)) Py_RETURN_FALSE;
     char *registers[MOST_REGISTERS];
     char constant[MOST_REGISTERS] = {0};
     for (int index = 0; index < constants; index++) {
-        PyObject *value = PyTuple_GET_ITEM(args[2], index);
+        PyObject *value = PyTuple_GET_ITEM(rule[1], index);
         if (!is_usable(value, type, 1)) Py_RETURN_FALSE;
         registers[columns + index] = PyArray_BYTES((PyArrayObject *)value);
         constant[columns + index] = 1;
     }
-
     Update update = {program, size, type, columns, constants, (int)temporaries, rows, registers, constant,
                      NULL, NULL, NULL};
-    if (count == 5) *(void **)&update.compiled = PyLong_AsVoidPtr(args[4]);
+    if (rule[3] != NULL) *(void **)&update.compiled = PyLong_AsVoidPtr(rule[3]);
     if (PyErr_Occurred()) return NULL;
-    return run_all(&update, args[1]);
+    return run_all(&update, table);
+}
+
+/* run_rule(program, columns, constants, temporaries, compiled): columns are lists of arrays, one for each row. */
+PyObject *taper_run_rule(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count < 4 || count > 5 || !PyBytes_CheckExact(args[0]) || !PyTuple_CheckExact(args[1]) ||
+        !PyTuple_CheckExact(args[2]))
+        return PyErr_Format(PyExc_TypeError,
+                            "run_rule(program: bytes, columns: tuple, constants: tuple, temporaries, compiled)");
+    const Py_ssize_t columns = PyTuple_GET_SIZE(args[1]);
+    Py_ssize_t rows = -1;
+    for (Py_ssize_t column = 0; column < columns; column++) {
+        PyObject *list = PyTuple_GET_ITEM(args[1], column);
+        if (!PyList_CheckExact(list) || (rows >= 0 && PyList_GET_SIZE(list) != rows))
+            return PyErr_Format(PyExc_TypeError, "columns are lists of one length");
+        rows = PyList_GET_SIZE(list);
+    }
+    PyObject **table = columns && rows ? malloc((size_t)(rows * columns) * sizeof(PyObject *)) : NULL;
+    if (columns && rows && table == NULL) return PyErr_NoMemory();
+    for (Py_ssize_t row = 0; row < rows; row++)
+        for (Py_ssize_t column = 0; column < columns; column++)
+            table[row * columns + column] = PyList_GET_ITEM(PyTuple_GET_ITEM(args[1], column), row);
+    PyObject *const rule[4] = {args[0], args[2], args[3], count == 5 ? args[4] : NULL};
+    PyObject *done = taper_run_table(rule, table, rows < 0 ? 0 : rows, columns > MOST_REGISTERS ? 0 : (int)columns);
+    free(table);
+    return done;
 }

@@ -65,8 +65,9 @@ static int read_number(PyArrayObject *array, double *value) {
     return 1;
 }
 
+/* What stays the same from step to step: (params, states, all_states, names, scalars, place, type of counters). */
 typedef struct {
-    PyObject *params, *states, *all_states, *names, *scalars, *before;
+    PyObject *params, *states, *all_states, *names, *scalars, *place, *counter, *before;
 } Step;
 
 /* The state of a parameter, a borrowed reference; NULL if it was replaced. */
@@ -76,23 +77,23 @@ static PyObject *state_of(const Step *step, Py_ssize_t nr) {
     return now == state && PyDict_Check(state) ? state : NULL;
 }
 
-/* Put the arrays of one parameter into the columns; 0 if something is unusual. */
-static int take_row(const Step *step, Py_ssize_t nr, PyObject **columns) {
+/* Put the arrays of one parameter into a row of the table, borrowed; 0 if something is unusual. */
+static int take_row(const Step *step, Py_ssize_t nr, PyObject **row) {
     PyObject *param = PyTuple_GET_ITEM(step->params, nr);
     if (!is_tensor(param) || counter_of(param) == NULL) return 0;
     PyObject *meta = meta_of(param);
     if (meta == NULL || meta == Py_None) return 0;
     PyObject *grad = SLOT(meta, taper_known.of_meta.grad);
     if (!is_tensor(grad) || array_of(param) == NULL || array_of(grad) == NULL) return 0;
-    PyList_SET_ITEM(columns[0], nr, held((PyObject *)array_of(param)));
-    PyList_SET_ITEM(columns[1], nr, held((PyObject *)array_of(grad)));
+    row[0] = (PyObject *)array_of(param);
+    row[1] = (PyObject *)array_of(grad);
     const Py_ssize_t names = PyTuple_GET_SIZE(step->names), scalars = PyTuple_GET_SIZE(step->scalars);
     if (names + scalars == 0) return 1;
     PyObject *state = state_of(step, nr);
     for (Py_ssize_t name = 0; name < names && state != NULL; name++) {
         PyObject *tensor = PyDict_GetItemWithError(state, PyTuple_GET_ITEM(step->names, name));
         if (!is_tensor(tensor) || counter_of(tensor) == NULL || array_of(tensor) == NULL) return 0;
-        PyList_SET_ITEM(columns[2 + name], nr, held((PyObject *)array_of(tensor)));
+        row[2 + name] = (PyObject *)array_of(tensor);
     }
     for (Py_ssize_t name = 0; name < scalars && state != NULL; name++) {
         PyObject *tensor = PyDict_GetItemWithError(state, PyTuple_GET_ITEM(step->scalars, name));
@@ -105,7 +106,8 @@ static int take_row(const Step *step, Py_ssize_t nr, PyObject **columns) {
 }
 
 /* Count the writes, and set the states of one number. */
-static int finish(const Step *step, PyObject *after, PyObject *place, long writes) {
+static int finish(const Step *step, PyObject *after, long writes) {
+    PyObject *place = step->place;
     for (Py_ssize_t nr = 0; nr < PyTuple_GET_SIZE(step->params); nr++) {
         if (count_writes(PyTuple_GET_ITEM(step->params, nr), writes, place) < 0) return -1;
         PyObject *state = PyTuple_GET_ITEM(step->states, nr);
@@ -121,46 +123,48 @@ static int finish(const Step *step, PyObject *after, PyObject *place, long write
     return 0;
 }
 
-static int are_tuples(PyObject *const *args, const int *places, int count) {
-    for (int nr = 0; nr < count; nr++)
-        if (!PyTuple_CheckExact(args[places[nr]])) return 0;
-    return 1;
+static int read_step(PyObject *from, Step *step) {
+    if (!PyTuple_CheckExact(from) || PyTuple_GET_SIZE(from) != 7) return 0;
+    *step = (Step){PyTuple_GET_ITEM(from, 0), PyTuple_GET_ITEM(from, 1), PyTuple_GET_ITEM(from, 2),
+                   PyTuple_GET_ITEM(from, 3), PyTuple_GET_ITEM(from, 4), PyTuple_GET_ITEM(from, 5),
+                   PyTuple_GET_ITEM(from, 6), NULL};
+    return PyTuple_CheckExact(step->params) && PyTuple_CheckExact(step->states) && PyDict_Check(step->all_states) &&
+           PyTuple_CheckExact(step->names) && PyTuple_CheckExact(step->scalars) && PyTuple_CheckExact(step->place) &&
+           PyTuple_GET_SIZE(step->place) == 2 && PyType_Check(step->counter) &&
+           PyTuple_GET_SIZE(step->params) == PyTuple_GET_SIZE(step->states);
 }
 
-/* update_parameters(params, states, all_states, names, scalars, before, after, place, writes, counter type,
- * program, constants, temporaries, address, list): whether the rule was run; the address is that of a function
- * that was compiled for it, or 0; the list must have the parameters and nothing else. */
-PyObject *taper_update_parameters(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    static const int tuples[] = {0, 1, 3, 4, 5, 6, 7};
-    if (count != 15 || !PyList_CheckExact(args[14]) || !are_tuples(args, tuples, 7) || !PyDict_Check(args[2]) || !PyType_Check(args[9]) ||
-        PyTuple_GET_SIZE(args[7]) != 2 || PyTuple_GET_SIZE(args[4]) != PyTuple_GET_SIZE(args[5]) ||
-        PyTuple_GET_SIZE(args[5]) != PyTuple_GET_SIZE(args[6]) ||
-        PyTuple_GET_SIZE(args[0]) != PyTuple_GET_SIZE(args[1]) || taper_known.tensor == NULL)
-        return PyErr_Format(PyExc_TypeError, "update_parameters: wrong arguments");
-    const long writes = PyLong_AsLong(args[8]);
-    if (PyErr_Occurred()) return NULL;
-    const Py_ssize_t rows = PyTuple_GET_SIZE(args[0]), width = 2 + PyTuple_GET_SIZE(args[3]);
-    if (width > MOST_COLUMNS || !know_counters((PyTypeObject *)args[9])) Py_RETURN_FALSE;
-    const Step step = {args[0], args[1], args[2], args[3], args[4], args[5]};
-    PyObject *lists[MOST_COLUMNS], *columns = PyTuple_New(width);
-    for (Py_ssize_t nr = 0; nr < width && columns != NULL; nr++) {
-        lists[nr] = PyList_New(rows);
-        if (lists[nr] == NULL) Py_CLEAR(columns);
-        else PyTuple_SET_ITEM(columns, nr, lists[nr]);
-    }
-    if (columns == NULL) return NULL;
-    int usual = PyList_GET_SIZE(args[14]) == rows;
+/* Fill the table, and run the rule over it: True, or False with nothing done. */
+static PyObject *run_step_of(const Step *step, PyObject *list, PyObject *const *rule, PyObject **table, int width) {
+    const Py_ssize_t rows = PyTuple_GET_SIZE(step->params);
+    int usual = PyList_GET_SIZE(list) == rows;
     for (Py_ssize_t nr = 0; nr < rows && usual; nr++)
-        usual = PyList_GET_ITEM(args[14], nr) == PyTuple_GET_ITEM(args[0], nr);
-    for (Py_ssize_t nr = 0; nr < rows && usual; nr++) usual = take_row(&step, nr, lists);
-    PyObject *done = NULL;
-    if (!usual) {
-        done = PyErr_Occurred() ? NULL : held(Py_False);
-    } else {
-        PyObject *given[5] = {args[10], columns, args[11], args[12], args[13]};
-        done = taper_run_rule(self, given, 5);
-        if (done == Py_True && finish(&step, args[6], args[7], writes) < 0) Py_CLEAR(done);
-    }
-    Py_DECREF(columns);
+        usual = PyList_GET_ITEM(list, nr) == PyTuple_GET_ITEM(step->params, nr) && take_row(step, nr, table + nr * width);
+    if (!usual) return PyErr_Occurred() ? NULL : held(Py_False);
+    return taper_run_table(rule, table, rows, width);
+}
+
+#define FEW 64 /* arrays that need no memory of their own */
+
+/* update_parameters(step, list, before, after, writes, program, constants, temporaries, address): whether the rule
+ * was run; `step` is what stays the same (see Step), the list must have the parameters and nothing else, the
+ * address is that of a function that was compiled for the rule, or 0. */
+PyObject *taper_update_parameters(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    Step step;
+    if (count != 9 || !read_step(args[0], &step) || !PyList_CheckExact(args[1]) || !PyTuple_CheckExact(args[2]) ||
+        !PyTuple_CheckExact(args[3]) || PyTuple_GET_SIZE(step.scalars) != PyTuple_GET_SIZE(args[2]) ||
+        PyTuple_GET_SIZE(args[2]) != PyTuple_GET_SIZE(args[3]) || taper_known.tensor == NULL)
+        return PyErr_Format(PyExc_TypeError, "update_parameters: wrong arguments");
+    step.before = args[2];
+    const long writes = PyLong_AsLong(args[4]);
+    if (PyErr_Occurred()) return NULL;
+    const Py_ssize_t size = PyTuple_GET_SIZE(step.params) * (2 + PyTuple_GET_SIZE(step.names));
+    const int width = (int)(2 + PyTuple_GET_SIZE(step.names));
+    if (width > MOST_COLUMNS || !know_counters((PyTypeObject *)step.counter)) Py_RETURN_FALSE;
+    PyObject *few[FEW], **table = size <= FEW ? few : malloc((size_t)size * sizeof(PyObject *));
+    if (table == NULL) return PyErr_NoMemory();
+    PyObject *done = run_step_of(&step, args[1], args + 5, table, width);
+    if (table != few) free(table);
+    if (done == Py_True && finish(&step, args[3], writes) < 0) Py_CLEAR(done);
     return done;
 }

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import is_foreign, place_of
+from taper.arrays.foreign import device_of, is_foreign, place_of
 from taper.arrays.memory import resized
 from taper.arrays.native import native
 from taper.arrays.scalars import type_name
@@ -266,10 +266,15 @@ def array_like(
     dtype: np.dtype[Any],
     memory_format: Any,
     filled: Any = None,
-    where: Device = CPU,
+    where: Device | None = None,
 ) -> np.ndarray:
-    """Return a new array of another's shape and, if preserved, its order of dimensions."""
+    """Return a new array of another's shape and, if preserved, its order of dimensions.
+
+    It is on the device `where`, by default that of the array.
+    """
     shape = array.shape
+    if where is None:
+        where = device_of(array)
     if memory_format is None or memory_format is preserve_format:
         if in_rows(array):
             return allocate(shape, dtype, filled, where)

@@ -10,17 +10,19 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import ForeignArray, as_array
+from taper.arrays.foreign import ForeignArray, as_array, is_array
 from taper.arrays.strides import empty_with, preserved_strides
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.fitting import expands_to
+from taper.autograd.interception import are_formulas_seen, seen_made
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local
 from taper.autograd.transforms import refuse_backward
 from taper.autograd.views import gradient_edge, requires_grad
+from taper.device import preserve_format
 from taper.size import Size
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
@@ -93,6 +95,9 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
             _check_grad(grad, shape, dtype, position)
         elif node is not None:
             grad = _implicit_grad_for(output, shape, dtype)
+            if create_graph and isinstance(output, Tensor):
+                options = {"pin_memory": False, "memory_format": preserve_format}
+                grad = seen_made("ones_like", (output,), options, grad)
         if node is None:
             without = position if without < 0 else without
             continue
@@ -240,8 +245,11 @@ def _needs_tensors(state: State) -> bool:
     """Return whether formulas run on Tensors, recorded or not (D5).
 
     They must in a dual level, where saved values may have tangents, under autocast, which casts
-    what formulas call, and in a transform, where gradients may be batched.
+    what formulas call, in a transform, where gradients may be batched, and where a mode sees the
+    operators of a pass.
     """
+    if state.interceptors and are_formulas_seen(state):
+        return True
     return bool(state.mode & DUAL or state.transforms) or state.autocast is not None
 
 
@@ -473,7 +481,7 @@ def _gradients(
     results: list[Any] = []
     for position in range(len(inputs)):
         value = captured.get(position)
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             tensor = known.get(id(value))
             value = known[id(value)] = wrap(as_array(value)) if tensor is None else tensor
         results.append(value)

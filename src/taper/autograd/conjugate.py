@@ -16,6 +16,7 @@ import numpy as np
 
 from taper.arrays.foreign import as_array
 from taper.autograd.meta import INFERENCE_COUNTER, SharedCounter, VersionCounter
+from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.tensor import Tensor, wrap
 
 
@@ -102,6 +103,14 @@ class ConjugateView(Tensor):
 _CLASS: Any = object.__dict__["__class__"]
 
 
+def _handler(kind: type[Tensor]) -> Any:
+    """Return what a class has as `__torch_function__`; Tensor itself is not asked."""
+    if kind is Tensor:
+        return _disabled_torch_function_impl
+    found = [vars(each) for each in kind.__mro__ if "__torch_function__" in vars(each)]
+    return found[0]["__torch_function__"]
+
+
 def _class_showing(kind: type[Tensor], change: Any) -> type[Tensor]:
     """Return the class of objects of a user's class whose elements are still to be changed."""
     if change is None:
@@ -109,6 +118,7 @@ def _class_showing(kind: type[Tensor], change: Any) -> type[Tensor]:
     bases = (ConjugateView,) if kind is Tensor else (ConjugateView, kind)
     members = {"__slots__": (), "_change": staticmethod(change), "_shown": kind}
     members |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    members["__torch_function__"] = _handler(kind)
     metaclass: Any = type(kind)
     made: type[Tensor] = metaclass(kind.__name__, bases, members)
     return made

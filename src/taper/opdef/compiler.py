@@ -131,7 +131,7 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
     if one:
         source.add(
             "if type(r) is not ndarray:\n"
-            f"    r = asarray(r) if type(r) in SCALARS else finished(r, {everything})"
+            f"    r = asarray(r) if type(r) in SCALARS else finished(OP_{name}, r, {everything})"
         )
         if op.differentiable:
             add_recording_of_one(source, op)
@@ -417,10 +417,13 @@ def first_use(label: str, args: tuple[Any, ...] = ()) -> Any:
     """
     name, _, variant = label.partition(":")
     op = registry[name]
-    if args and not variant and type(args[0]) is np.ndarray:
+    if args and variant[:1] in ("", ".") and type(args[0]) is np.ndarray:
         operands.refuse_array(op, args, sys._getframe(2).f_code.co_filename)
-    compiled = compile_operator(op, variant)
     lazy = original_of(op.lazy_functions[variant])
+    base, is_method, _ = variant.partition(".")
+    compiled = original_of(op.lazy_functions[base])
+    if not is_method or "first_use" in compiled.__code__.co_names:
+        compiled = compile_operator(op, base)
     lazy.__code__ = compiled.__code__
     lazy.__defaults__ = compiled.__defaults__
     lazy.__kwdefaults__ = compiled.__kwdefaults__

@@ -18,6 +18,7 @@ from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.foreign import ARRAYS, ForeignArray, is_array
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, copied_with, in_rows, preserved_strides, wrap_dim
+from taper.autograd import overrides
 from taper.autograd.meta import INFERENCE_SAVED
 from taper.autograd.provenance import is_internal
 from taper.autograd.state import NO_GRAD, local
@@ -200,17 +201,23 @@ def no_complex_gradient(op: Op) -> Exception:
 FAILURES = (RuntimeError, ValueError, IndexError, MemoryError, TypeError, AttributeError)
 
 
-def finished(result: Any, arguments: Sequence[Any]) -> Any:
+def finished(op: Op, result: Any, arguments: Sequence[Any]) -> Any:
     """Return what a kernel gave, no ndarray, as an array; raise if it came of several devices."""
     if isinstance(result, ForeignArray):
-        refuse_mixture(result, arguments)
+        refuse_mixture(op, result, arguments)
         return result
     return np.asarray(result)
 
 
-def refuse_mixture(array: ForeignArray, arguments: Sequence[Any]) -> None:
+# Parameters that may be on the CPU, whatever the others are.
+_INDICES = ("index", "indices", "lengths", "offsets")
+
+
+def refuse_mixture(op: Op, array: ForeignArray, arguments: Sequence[Any]) -> None:
     """Raise if tensors that are given beside a foreign array are on other devices."""
-    tensors = [each for each in flat(arguments) if isinstance(each, Tensor)]
+    pairs = zip(op.params, arguments, strict=True)
+    mixed = [each for param, each in pairs if param.name not in _INDICES]
+    tensors = [each for each in flat(mixed) if isinstance(each, Tensor)]
     array.place.refuse_mixture([each._array for each in tensors])
 
 
@@ -218,7 +225,7 @@ def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
     """Return what a kernel that failed on a foreign array gives after all, or raise why not."""
     foreign = next((each for each in flat(arrays) if isinstance(each, ForeignArray)), None)
     if foreign is not None:
-        refuse_mixture(foreign, arguments)
+        refuse_mixture(op, foreign, arguments)
         rest = iter(arrays)
         given = [
             value if param.kind == "plain" else next(rest)
@@ -262,6 +269,8 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         run = getattr(each.__class__, "_run_operator", None)  # a tensor whose array is elsewhere
         if run is not None:
             return run(op, arguments)
+    if overrides.notice(arguments):
+        return _ask(op, arguments, dunder)
     if any(isinstance(each, _ARRAYS_AND_SCALARS) for each in flat(arguments)):
         first = arguments[0] if op.params[0].kind == "tensor" else None
         unfit = first is not None and not isinstance(first, _ARRAYS_AND_SCALARS)
@@ -298,6 +307,25 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         elif param.kind == "tensors":
             refuse_sequence(op.label, param.public_name, position, value)
     raise TypeError(f"{op.label}(): the arguments do not fit")
+
+
+def _ask(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
+    """Call an operator again, which now asks the classes of its arguments.
+
+    If a public function calls the operator, it is the public function that shall ask.
+    """
+    frame: Any = sys._getframe(2)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        if "refused" in frame.f_code.co_names:
+            raise overrides.AskFirstError
+        frame = frame.f_back
+    if dunder:
+        return getattr(Tensor, dunder)(*arguments[: len(op.params)])
+    pairs = list(zip(op.params, arguments, strict=True))
+    named = {each.name: value for each, value in pairs if each.keyword_only}
+    usual = {each.name: each.default for each in op.params}
+    given = [value for each, value in pairs if not each.keyword_only]
+    return op.function(*given, **{k: v for k, v in named.items() if v is not usual[k]})
 
 
 def _not_for_operator(dunder: str, first: Any) -> Any:

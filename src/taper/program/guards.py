@@ -173,9 +173,14 @@ class Guards:
 
     def hold_at_once(self, args: tuple[Any, ...], state: State) -> bool:
         """Whether all is the same by identity; False where `hold` must look."""
+        if self.fast is None:
+            return False
+        mode, autocast, default, fills = self.modes
         return (
-            self.fast is not None
-            and modes_of(state) == self.modes
+            state.mode == mode
+            and state.autocast is autocast
+            and dtypes.default.float is default
+            and settings.fills_memory is fills
             and native.guards_hold(args, *self.fast)
         )
 

@@ -44,6 +44,7 @@ class Entry:
         self.program = Program()
         self.runner: Any = None
         self.spec: Any = None  # how the results are nested
+        self.is_leaf = False  # whether they are not: one result is all
         self.results: list[Any] = []  # a Result, a Number, or something that is always the same
         self.backward: BackwardProgram | None = None
         self.saved = 0  # how many results of the program are kept for the backward
@@ -97,13 +98,16 @@ class Entry:
     def rebuilt(self, arrays: list[np.ndarray], tensors: Sequence[Tensor]) -> Any:
         """What the function returns, from the results of the program."""
         node = None
-        if self.backward is not None:
+        if self.backward is None:
+            if self.is_leaf:
+                return self._leaf(self.results[0], arrays, tensors, None, {})
+        else:
             saved = arrays[len(arrays) - self.saved :]
             node = CapturedBackward(self.backward, tensors, saved, self.place)
             node.again = self.again_with(tensors)
         made: dict[int, Tensor] = {}
         leaves = [self._leaf(each, arrays, tensors, node, made) for each in self.results]
-        return leaves[0] if self.spec.is_leaf() else tree_unflatten(leaves, self.spec)
+        return leaves[0] if self.is_leaf else tree_unflatten(leaves, self.spec)
 
     def _leaf(
         self,
@@ -114,6 +118,8 @@ class Entry:
         made: dict[int, Tensor],
     ) -> Any:
         """One of the results; a tensor that is returned twice is made once."""
+        if each is None:
+            return None
         if isinstance(each, Number):
             return arrays[each.number].item()
         if not isinstance(each, Result):
@@ -251,6 +257,7 @@ def _describe(
     """Note what the function returned, and its backward if the results have a history."""
     results = _Results(recorder, tensors)
     leaves, entry.spec = tree_flatten(result)
+    entry.is_leaf = bool(entry.spec.is_leaf())
     entry.results = [results.describe(each) for each in leaves]
     if recorder.refusal is None:
         saved: list[Value] = []

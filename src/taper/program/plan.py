@@ -19,6 +19,7 @@ from taper.program.convolutions import fast_convolution
 from taper.program.form import Instruction, Value, filled, values_in
 from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
+from taper.program.kernels import kernel_of
 from taper.program.tracing import Tracer
 from taper.program.updates import update_call
 from taper.tensor import Tensor
@@ -130,7 +131,7 @@ class Plan:
 
     def _new_slot(self, node: Node) -> Slot:
         """Memory for what a step computes."""
-        if node.kind == "result":
+        if node.kind == "result" and self._kernel(node.inputs[0].detail) is None:
             slot = self._slot(CALLED, node)
         elif node.number in self.escaping:
             slot = self._renewed(self.escaping[node.number])
@@ -217,7 +218,11 @@ class Plan:
         if not self.trace.graph.exact:
             function = fast_convolution(instruction) or function
         outputs = self._outputs(node, instruction)
-        return CALL, (function, arguments, outputs)
+        return CALL, (function, arguments, outputs, self._kernel(instruction))
+
+    def _kernel(self, instruction: Instruction) -> str | None:
+        """The kernel that stands for a call; none does where every bit counts."""
+        return None if self.trace.graph.exact else kernel_of(instruction)
 
     def _is_arrival(self, node: Node) -> bool:
         """Whether a leaf takes an array, and nobody needs to know which it has afterwards."""

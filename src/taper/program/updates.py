@@ -47,10 +47,12 @@ class Update:
             return self.otherwise()
         groups = self.groups
         if groups is None or len(groups) != len(optimizer.param_groups):
-            groups = self.groups = [_Group(optimizer, each) for each in optimizer.param_groups]
+            groups = self.groups = [
+                _Group(optimizer, each, self.place) for each in optimizer.param_groups
+            ]
         if len(groups) == 1:
             group = groups[0]
-            if group.options is optimizer.param_groups[0] and group.update(self.place):
+            if group.options is optimizer.param_groups[0] and group.update():
                 return None
         self.groups = None
         return self.otherwise()
@@ -59,7 +61,7 @@ class Update:
 class _Group:
     """One group of parameters, as it was when it was looked at."""
 
-    def __init__(self, optimizer: RuleOptimizer, options: dict[str, Any]) -> None:
+    def __init__(self, optimizer: RuleOptimizer, options: dict[str, Any], place: Place) -> None:
         self.optimizer, self.options = optimizer, options
         self.params = tuple(options["params"])
         self.values: tuple[Any, ...] = ()
@@ -68,6 +70,10 @@ class _Group:
         self.scalars = type(optimizer)._scalars
         self.state = optimizer.state
         self.states: tuple[Any, ...] = tuple([self.state.get(each) for each in self.params])
+        self.step = (
+            *(self.params, self.states, self.state, self.names, self.scalars),
+            *(place, VersionCounter),
+        )
         self.numbers: Any = None
         self.constants: Any = None
         self.program: Any = None
@@ -78,7 +84,7 @@ class _Group:
         self.is_usual &= len(dtypes) == 1 and all(each._change is None for each in self.params)
         self.dtype: Any = next(iter(dtypes), None)
 
-    def update(self, place: Place) -> bool:
+    def update(self) -> bool:
         """Run the rule; False, with nothing done, if the optimizer itself has to."""
         options, optimizer = self.options, self.optimizer
         if not self.is_usual or optimizer.state is not self.state:
@@ -99,16 +105,15 @@ class _Group:
             self.constants = self.program and self.program.constants(numbers)
         if self.program is None:
             return False
-        numbers = self.numbers
-        code = self.program.instructions
+        program, after, writes = self.program, self.numbers.after, self.numbers.writes
+        code, rest, constants = program.instructions, program.temporaries, self.constants
+        address = self.compiled.get(code, 0)
         done: bool = native.update_parameters(
-            *(self.params, self.states, self.state, self.names, self.scalars, before),
-            *(numbers.after, place, numbers.writes, VersionCounter, code, self.constants),
-            *(self.program.temporaries, self.compiled.get(code, 0), options["params"]),
+            self.step, options["params"], before, after, writes, code, constants, rest, address
         )
         self.runs += 1
         if self.runs == COMPILE_AFTER:
-            self._request(code, len(self.constants))
+            self._request(code, len(constants))
         return done
 
     def _request(self, code: bytes, constants: int) -> None:

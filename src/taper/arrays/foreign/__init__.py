@@ -46,14 +46,30 @@ class ForeignArray(NDArrayOperatorsMixin):
         """Return a view that starts `offset` bytes after the first element; strides are bytes."""
         raise NotImplementedError
 
+    def item(self, *place: Any) -> Any:
+        return self.place.to_ndarray(self).item(*place)
+
+    def tolist(self) -> Any:
+        return self.place.to_ndarray(self).tolist()
+
     def __array__(self, *_: Any, **__: Any) -> Any:
-        raise TypeError(f"can't convert {self.device} device type tensor to numpy.")
+        raise TypeError(not_numpy(self))
+
+
+def not_numpy(array: ForeignArray) -> str:
+    """Return PyTorch's words for an array that NumPy cannot look at."""
+    return (
+        f"can't convert {array.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+        "tensor to host memory first."
+    )
 
 
 class Place:
     """What a type of device answers; one object for each type, in `PLACES`."""
 
     __slots__ = ()
+
+    has_elements = True  # else nothing that writes in place needs to be done
 
     def empty(self, shape: Any, strides: Any, dtype: np.dtype[Any], where: device) -> Any:
         """Return a new array whose elements are anything; `strides` count elements."""
@@ -87,6 +103,12 @@ class Place:
                 f"{one} and {other}!"
             )
 
+    def drawn(self, function: Any, out: Any, *arguments: Any) -> Any:
+        """Fill an array with random numbers as `function` would, which fills ndarrays."""
+        memory = np.empty_like(self.to_ndarray(out))
+        out[...] = self.from_ndarray(function(memory, *arguments), out.device)
+        return out
+
     def rescued(self, op: Any, arguments: Any, error: Exception) -> Any:
         """Return what an operator gives whose kernel failed on an array of the place, or raise."""
         raise error
@@ -119,6 +141,11 @@ ARRAYS: tuple[Any, ...] = (np.ndarray, ForeignArray)
 def is_foreign(value: Any) -> bool:
     """Return whether a value is an array that is no ndarray."""
     return isinstance(value, ForeignArray)
+
+
+def has_elements(array: Any) -> bool:
+    """Return whether an array has elements, which all but meta arrays have."""
+    return type(array) is np.ndarray or not is_foreign(array) or array.place.has_elements
 
 
 def is_array(value: Any) -> bool:

@@ -3,8 +3,7 @@
 Kernels are called with meta arrays as they are with ndarrays, so that the shape of a result falls
 out of the kernel itself: views by NumPy on a stand-in that is never read, element-wise functions,
 products and reductions by the rules in `meta_ufuncs` and `meta_functions`.  A kernel that asks for
-a value hears `NoDataError`, and is run once more on memory of that form (`meta_place`).  Must not
-know Tensor.
+a value fails, and is run once more on memory of that form (`meta_place`).  Must not know Tensor.
 """
 
 from __future__ import annotations
@@ -25,13 +24,9 @@ _MOST_ELEMENTS = 2**26
 """How many elements a kernel may be run on that cannot do without values."""
 
 
-class NoDataError(NotImplementedError):
-    """Says that a kernel asked for the elements of an array that has none."""
-
-
 def no_data(*_: Any, **__: Any) -> Any:
     """Refuse to read."""
-    raise NoDataError("Cannot copy out of meta tensor; no data!")
+    raise NotImplementedError("Cannot copy out of meta tensor; no data!")
 
 
 class MetaStorage:
@@ -234,7 +229,10 @@ class MetaArray(ForeignArray):
     # --- what needs elements -------------------------------------------------------------------
 
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __array__ = no_data
-    item = tolist = tobytes = tofile = dump = no_data
+    tolist = tobytes = tofile = dump = no_data
+
+    def item(self, *_: Any) -> Any:
+        raise RuntimeError("Tensor.item() cannot be called on meta tensors")
 
     def __getattr__(self, name: str) -> Any:
         """Return a method that NumPy has as a function, too: `sum`, `any`, `clip`, `take` ..."""

@@ -5,20 +5,24 @@ Must not know Tensor.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from taper.arrays.foreign import Place, is_foreign, meta_functions, meta_ufuncs
-from taper.arrays.foreign.meta import MetaArray, NoDataError, forgotten, fresh, stand_in
+from taper.arrays.foreign.meta import MetaArray, forgotten, fresh, stand_in
 from taper.device import device
+from taper.sampling import generator as generators
 
 
 class MetaPlace(Place):
     """Makes and refuses for `device="meta"`."""
 
     __slots__ = ()
+
+    has_elements = False
 
     def empty(self, shape: Any, strides: Any, dtype: np.dtype[Any], where: device) -> MetaArray:
         return MetaArray(shape, [each * dtype.itemsize for each in strides], dtype)
@@ -44,18 +48,43 @@ class MetaPlace(Place):
             one, other = ("meta", "cpu") if kinds[0] else ("cpu", "meta")
             raise RuntimeError(f"Tensor on device {other} is not on the expected device {one}!")
 
+    def drawn(self, function: Any, out: Any, *arguments: Any) -> Any:
+        return out
+
     def rescued(self, op: Any, arguments: Sequence[Any], error: Exception) -> Any:
-        """Run a kernel that asked for values on memory of the same form, and forget the values."""
-        if not isinstance(error, NoDataError | TypeError | AttributeError):
+        """Run a kernel that failed, as one that asks for values does, on memory of that form.
+
+        What it computes there is forgotten; what else it may refuse, it refuses again.
+        """
+        if op.name == "_to_device" or (op.name == "copy" and not is_foreign(arguments[0])):
             raise error
-        if op.name in DATA_DEPENDENT:
+        if op.name in DATA_DEPENDENT or (op.name == "index" and _has_mask(arguments[1])):
             raise NotImplementedError(refusal(op)) from None
         if op.view:
             return arguments[0].seen(lambda ghost: op.call(op.forward, [ghost, *arguments[1:]]))
-        return forgotten(op.call(op.forward, [stand_in(each) for each in arguments]))
+        given = [stand_in(each) for each in arguments]
+        with unmoved(given):
+            return forgotten(op.call(op.forward, given))
 
     def rescued_gradient(self, shape: Any, dtype: Any, error: Exception) -> MetaArray:
         return fresh(shape, np.float32 if dtype is None else dtype)
+
+
+@contextlib.contextmanager
+def unmoved(arguments: Sequence[Any]) -> Iterator[None]:
+    """Leave the generators of random numbers as they were."""
+    sources = [each for each in arguments if isinstance(each, generators.Generator)]
+    sources.append(generators.default_generator)
+    states = [each.get_state() for each in sources]
+    try:
+        yield
+    finally:
+        for each, state in zip(sources, states, strict=True):
+            each.set_state(state)
+
+
+def _has_mask(indices: Any) -> bool:
+    return any(is_foreign(each) and each.dtype.kind == "b" for each in indices)
 
 
 DATA_DEPENDENT = frozenset(
@@ -65,7 +94,7 @@ DATA_DEPENDENT = frozenset(
 
 def refusal(op: Any) -> str:
     """Return PyTorch's words for an operator whose shape depends on the elements."""
-    if op.name == "nonzero":
+    if op.name in ("nonzero", "index"):
         return (
             "The register_meta function for torch.nonzero() raises unimplemented by default, as a "
             "correct data-independent implementation does not exist. This implementation returns a "

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import is_foreign
+from taper.arrays.foreign import ForeignArray, not_numpy
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import element, stored
 from taper.autograd.conjugate import NEGATIVE
@@ -156,7 +156,7 @@ def contains(self: Tensor, value: Any) -> bool:
             f"{type(value)}."
         )
     equal: Any = self == value
-    return bool(np.any(equal._array))
+    return bool(equal.any())
 
 
 @composite(public=False, name="__reversed__")
@@ -193,9 +193,11 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
             f"Can't call numpy() on Tensor that has {which[0]} bit set. Use "
             f"tensor.resolve_{which[1]}().numpy() instead."
         )
-    array: Any = input._array
-    if type(array) is not np.ndarray and is_foreign(array):
-        array = array.place.to_ndarray(array) if force else array.__array__()
+    array = input._array
+    if isinstance(array, ForeignArray):
+        if not force:
+            raise TypeError(not_numpy(array))
+        array = array.place.to_ndarray(array)
     if array.dtype is dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
     # A new object: the user may give an array another shape in place.
@@ -248,19 +250,23 @@ def _text(self: Tensor, tensor_contents: str | None, history: bool) -> str:
     # A Parameter is announced in a line of its own and then shown as a tensor.
     ours = kind is Tensor or kind.__module__.startswith((f"{PACKAGE}.nn.", "torch.nn."))
     found = tangent(self) if history else None
+    array = self._array
+    if isinstance(array, ForeignArray) and not self.is_meta:
+        array = array.place.to_ndarray(array)
     return tensor_repr(
-        self._array,
+        array,
         requires_grad=history and name is None and requires_grad(self),
         grad_fn_name=name,
         tangent=None if found is None else f"{found}",
         name="tensor" if ours else kind.__name__,
         contents=tensor_contents,
+        device=self.device,
     )
 
 
 @composite(public=False, name="__format__")
 def formatted(self: Tensor, format_spec: str) -> str:
-    if self._array.ndim == 0 and self.__class__ is Tensor:  # conjugates, too
+    if self._array.ndim == 0 and self.__class__ is Tensor and not self.is_meta:  # conjugates, too
         return format_scalar(self._array, format_spec)
     return object.__format__(self, format_spec)
 
@@ -404,6 +410,8 @@ def share_memory_(input: Tensor) -> Tensor:
     >>> taper.ones(2).share_memory_().is_shared()
     True
     """
+    if isinstance(input._array, ForeignArray):
+        raise RuntimeError("_share_fd_: only available on CPU")
     if not is_shared(input._array):
         input._array = shared_copy(input._array)
     # late: multiprocessing loads with the first tensor that is shared
@@ -436,12 +444,13 @@ def pin_memory(input: Tensor, device: Any = None) -> Tensor:
         >>> taper.ones(2).pin_memory()  # doctest: +SKIP
         tensor([1., 1.])
     """
+    if isinstance(input._array, ForeignArray):
+        kind = f"{input.device.type.capitalize()}{input.dtype.scalar_type}"
+        raise RuntimeError(f"cannot pin '{kind}Type' only dense CPU tensors can be pinned")
     if not device_count():
         raise RuntimeError("Cannot access accelerator device when none is available.")
     if is_pinned(input):
         return input
-    if type(input._array) is not np.ndarray:
-        raise RuntimeError(f"cannot pin '{input.type()}' only dense CPU tensors can be pinned")
     return wrap(start().pinned(input._array))
 
 
@@ -545,14 +554,14 @@ def numel(input: Tensor) -> int:
 
 @composite()
 def get_device(input: Tensor) -> int:
-    """Return the number of the tensor's device; -1 for the CPU.
+    """Return the number of the tensor's device; -1 on the CPU.
 
     >>> import taper
     >>> taper.get_device(taper.ones(2))
     -1
     """
-    index = input.device.index
-    return -1 if index is None else index
+    found = input.device.index
+    return -1 if found is None else found
 
 
 @composite()

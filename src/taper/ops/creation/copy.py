@@ -11,7 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.foreign import device_of, is_foreign, place_of
+from taper.arrays.foreign import device_of, has_elements, is_foreign, place_of
 from taper.arrays.layouts import FIRST
 from taper.arrays.native import native
 from taper.arrays.scalars import filler
@@ -363,7 +363,8 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         'torch.FloatTensor'
     """
     if dtype is None:
-        return dtypes.type_name(input.dtype)
+        name = dtypes.type_name(input.dtype)
+        return name if input.is_cpu else name.replace("torch.", f"torch.{input.device.type}.", 1)
     if type(dtype) is not dtypes.dtype:
         if not isinstance(dtype, str | type):
             raise TypeError("dtype must be a type, str, or dtype object")
@@ -475,7 +476,7 @@ def needs_record(target: Tensor, *others: Any) -> bool:
     """Tell whether a write must be recorded, or runs in a mode that takes the general way."""
     state = local.state
     mode = state.mode
-    if mode > NO_GRAD or target._change is not None:
+    if mode > NO_GRAD or target._change is not None or not has_elements(target._array):
         return True
     if mode and target._counter is not INFERENCE_COUNTER:
         return False

@@ -1,0 +1,121 @@
+/* Kernels in programs: calls of Python's kernels that run without Python, on memory that is there.
+ *
+ * A kernel gets the memory of the arguments and outputs of its call.  It may find that the case is not
+ * for it (a target out of range); then the call is made, which knows all cases and raises the errors.
+ * Which instructions have one says `program/kernels.py`.
+ */
+
+#include <stdint.h>
+#include <string.h>
+
+#include "program_steps.h"
+
+static int is_rows(const Shape *shape, int type, int dims) {
+    npy_intp step = type == NPY_FLOAT ? 4 : 8;
+    if (shape->type != type || shape->dims != dims) return 0;
+    for (int dim = dims - 1; dim >= 0; dim--) {
+        if (shape->strides[dim] != step) return 0;
+        step *= shape->lengths[dim];
+    }
+    return 1;
+}
+
+static int is_real(const Shape *shape) { return shape->type == NPY_FLOAT || shape->type == NPY_DOUBLE; }
+
+static const Shape *given(const Call *call, int nr) {
+    return nr < call->args && call->arg_list[nr].plain == NULL ? &call->arg_list[nr].handle.shape : NULL;
+}
+
+/* Whether arguments are a matrix and for each of its rows a number of a column, without weights. */
+static int picks(const Call *call, int matrix, int target, int weight, int ignored) {
+    const Shape *rows = given(call, matrix), *picked = given(call, target);
+    if (rows == NULL || picked == NULL || call->args <= ignored || !is_real(rows)) return 0;
+    if (!is_rows(rows, rows->type, 2) || !is_rows(picked, NPY_LONG, 1)) return 0;
+    if (rows->lengths[0] < 1 || rows->lengths[0] != picked->lengths[0] || call->arg_list[weight].plain != Py_None)
+        return 0;
+    PyObject *without = call->arg_list[ignored].plain, *reduction = call->arg_list[ignored - 1].plain;
+    if (without == NULL || reduction == NULL || !PyLong_CheckExact(without) || !PyLong_CheckExact(reduction)) return 0;
+    const long long nr = PyLong_AsLongLong(without), how = PyLong_AsLongLong(reduction);
+    if (PyErr_Occurred()) return PyErr_Clear(), 0;
+    return (nr < 0 || nr >= rows->lengths[1]) && (how == 1 || how == 2);
+}
+
+static int is_mean(const Call *call, int reduction) { return PyLong_AsLong(call->arg_list[reduction].plain) == 1; }
+
+/* --- nll_loss(self, target, weight, reduction, ignore_index): the loss, the number of rows ---------- */
+
+static int suits_nll_loss(const Call *call, const Slot *slots) {
+    if (!picks(call, 0, 1, 2, 4) || call->output_count != 2) return 0;
+    for (int nr = 0; nr < 2; nr++)
+        if (call->outputs[nr] >= 0 && !is_rows(&slots[call->outputs[nr]].shape, given(call, 0)->type, 0)) return 0;
+    return 1;
+}
+
+static void put_number(char *to, int type, double value) {
+    if (to == NULL) return;
+    if (type == NPY_FLOAT) *(float *)to = (float)value;
+    else *(double *)to = value;
+}
+
+static int run_nll_loss(const Call *call, char *const *data, char *const *outputs) {
+    const Shape *shape = given(call, 0);
+    const npy_intp rows = shape->lengths[0], columns = shape->lengths[1];
+    const int64_t *target = (const int64_t *)data[1];
+    double total = 0;
+    for (npy_intp row = 0; row < rows; row++) {
+        if ((uint64_t)target[row] >= (uint64_t)columns) return 0;
+        const npy_intp place = row * columns + target[row];
+        total += shape->type == NPY_FLOAT ? ((const float *)data[0])[place] : ((const double *)data[0])[place];
+    }
+    total = 0.0 - total;
+    put_number(outputs[0], shape->type, is_mean(call, 3) ? total / (double)rows : total);
+    put_number(outputs[1], shape->type, (double)rows);
+    return 1;
+}
+
+/* --- its derivative: (grad, self, target, weight, total_weight, reduction, ignore_index) ------------- */
+
+static int suits_nll_loss_backward(const Call *call, const Slot *slots) {
+    if (!picks(call, 1, 2, 3, 6) || call->output_count != 1 || call->outputs[0] < 0) return 0;
+    const Shape *rows = given(call, 1), *to = &slots[call->outputs[0]].shape;
+    for (int nr = 0; nr < 5; nr += 4)
+        if (given(call, nr) == NULL || !is_rows(given(call, nr), rows->type, 0)) return 0;
+    return is_rows(to, rows->type, 2) && to->lengths[0] == rows->lengths[0] && to->lengths[1] == rows->lengths[1];
+}
+
+#define PUT(TYPE)                                                                                    \
+    TYPE value = -*(const TYPE *)data[0];                                                            \
+    if (*(const TYPE *)data[4] != (TYPE)rows) return 0;                                              \
+    if (is_mean(call, 5)) value /= (TYPE)rows;                                                       \
+    memset(outputs[0], 0, (size_t)(rows * columns) * sizeof(TYPE));                                  \
+    for (npy_intp row = 0; row < rows; row++) {                                                      \
+        if ((uint64_t)target[row] >= (uint64_t)columns) return 0;                                    \
+        ((TYPE *)outputs[0])[row * columns + target[row]] = value;                                   \
+    }
+
+static int run_nll_loss_backward(const Call *call, char *const *data, char *const *outputs) {
+    const Shape *shape = given(call, 1);
+    const npy_intp rows = shape->lengths[0], columns = shape->lengths[1];
+    const int64_t *target = (const int64_t *)data[2];
+    if (shape->type == NPY_FLOAT) {
+        PUT(float)
+    } else {
+        PUT(double)
+    }
+    return 1;
+}
+
+static const struct {
+    const char *name;
+    int (*suits)(const Call *call, const Slot *slots);
+    Kernel run;
+} kernels[] = {
+    {"nll_loss", suits_nll_loss, run_nll_loss},
+    {"nll_loss_backward", suits_nll_loss_backward, run_nll_loss_backward},
+};
+
+Kernel kernel_named(const char *name, const Call *call, const Slot *slots) {
+    for (size_t nr = 0; nr < sizeof kernels / sizeof *kernels; nr++)
+        if (strcmp(name, kernels[nr].name) == 0) return kernels[nr].suits(call, slots) ? kernels[nr].run : NULL;
+    return NULL;
+}
