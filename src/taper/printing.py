@@ -275,9 +275,6 @@ def tensor_repr(
     away = device is not None and device.type != "cpu"
     if away:
         suffixes.append(f"device='{device}'")
-        if device.type == "cuda":
-            elsewhere: Any = array
-            array = elsewhere.place.to_ndarray(elsewhere)
     if away and device.type == "meta":
         suffixes.append(f"size={tuple(array.shape)}")
         contents = "..." if contents is None else contents
