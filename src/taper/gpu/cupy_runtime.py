@@ -17,6 +17,8 @@ from taper.gpu import kernels, products, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
 from taper.gpu.memory import Pool
 
+_NO_MEMORY = 2  # the runtime's cudaErrorMemoryAllocation
+
 _KNOWN = frozenset(np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
 
 
@@ -38,7 +40,7 @@ class Runtime:
         try:
             found: int = driver.malloc(size)
         except driver.CUDARuntimeError as error:
-            if error.status == driver.errorMemoryAllocation:
+            if error.status == _NO_MEMORY:
                 raise MemoryError from None
             raise
         return found
@@ -88,6 +90,15 @@ class Runtime:
             block = _borrowed(array)
         offset = array.data.ptr - block.address if array.size else 0
         return new_array(CudaArray, array.shape, array.dtype, block, offset, array.strides)
+
+    def to_dlpack(self, array: Any, stream: Any, max_version: Any) -> Any:
+        """A capsule on the memory of an array, for other libraries."""
+        options = {} if max_version is None else {"max_version": max_version}
+        return self.lend(array).__dlpack__(stream=stream, **options)
+
+    def from_dlpack(self, exporter: Any) -> Any:
+        """An array on the memory that another library shows."""
+        return self.adopt(cupy.from_dlpack(exporter))
 
     def assign(self, target: Any, value: Any) -> None:
         """Write a number or an array into all elements of an array."""
@@ -154,6 +165,11 @@ class Runtime:
         if called is np.matmul:
             return products.matmul(*inputs) if out is None else NotImplemented
         return self.kernels.elementwise(called, inputs, out)
+
+    @staticmethod
+    def product(one: Any, other: Any, out: Any) -> None:
+        """Write the products of two stacks of matrices into a third."""
+        products.product(one, other, out)
 
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         """A reduction by a kernel of our own, or NotImplemented."""

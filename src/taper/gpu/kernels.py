@@ -150,6 +150,17 @@ class Kernels:
         self.launch(function, blocks, _THREADS, tuple(args))
         return out
 
+    def curve(self, text: str, arrays: Any) -> Any:
+        """An expression of the elements of arrays of one floating dtype, or NotImplemented."""
+        dtype = arrays[0].dtype
+        if dtype not in _REDUCED or any([each.dtype is not dtype for each in arrays]):
+            return NotImplemented
+        plan = self._plans.get((text, dtype))
+        if plan is None:
+            kinds = (dtype,) * len(arrays)
+            plan = self._plans[text, dtype] = Plan(text, kinds, kinds, dtype, arrays)
+        return self._run(plan, arrays, list(arrays), None)
+
     def assign(self, target: Any, value: Any) -> bool:
         """Write a number or an array into an array; False if the dtypes are beyond this."""
         if value.__class__ is CudaArray:

@@ -28,7 +28,7 @@ __device__ __forceinline__ void turned(unsigned int x, unsigned int y, float *on
     const float u = x * 2.3283064e-10f + 2.3283064e-10f / 2.0f;
     const float v = y * (2.3283064e-10f * 6.2831855f) + (2.3283064e-10f * 6.2831855f) / 2.0f;
     const float s = sqrtf(-2.0f * logf(u));
-    sincosf(v, one, two);
+    __sincosf(v, one, two);
     *one *= s, *two *= s;
 }
 
