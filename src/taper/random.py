@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -106,11 +106,11 @@ class _CudaGenerator(Generator):
         self._philox = Philox()
 
     @property
-    def device(self) -> Device:  # type: ignore[override]
+    def device(self) -> Device:
         """Where the numbers are drawn."""
         return Device("cuda", 0)
 
-    def manual_seed(self, seed: int) -> Generator:
+    def manual_seed(self, seed: int) -> Self:
         """Begin the stream of a seed."""
         self._philox.manual_seed(int(seed))
         return self

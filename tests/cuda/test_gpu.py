@@ -14,7 +14,7 @@ if not taper.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
 sys.path.insert(0, os.path.dirname(__file__))
-import table  # noqa: E402
+import table
 
 # Rows whose results differ on a GPU and may: see docs/architecture.md, D16.
 OTHERWISE = frozenset(["Tensor.to", "Tensor.cpu"])

@@ -13,9 +13,10 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime as driver
 
+from taper.arrays.native import native
 from taper.gpu import kernels, products, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
-from taper.gpu.memory import Pool
+from taper.gpu.memory import new_pool
 
 _NO_MEMORY = 2  # the runtime's cudaErrorMemoryAllocation
 
@@ -30,7 +31,7 @@ class Runtime:
     def __init__(self) -> None:
         driver.setDevice(0)
         self.stream = 0  # where kernels go
-        self.pool = Pool(self._allocate, driver.free, lambda: self.stream, driver.memGetInfo)
+        self.pool = new_pool(self._allocate, driver.free, lambda: self.stream, driver.memGetInfo)
         cupy.cuda.set_allocator(self._for_cupy)
         self._functions: dict[tuple[str, str], Any] = {}
         self.kernels = kernels.Kernels(self)
@@ -210,6 +211,8 @@ class Runtime:
     def use_stream(self, stream: int) -> None:
         """Let work go into a stream from now on."""
         self.stream = stream
+        if native is not None:
+            native.use_stream(stream)
         (cupy.cuda.ExternalStream(stream) if stream else cupy.cuda.Stream.null).use()
 
     @staticmethod

@@ -93,6 +93,12 @@ class Kernels:
             plan = self._plans[key] = self._plan(called, inputs, out)
         if plan is NotImplemented:
             return plan
+        if out is None and _map_dense is not None:
+            dense = plan.functions.get(0)
+            if dense is not None:
+                found = _map_dense(dense, CudaArray, plan.result, *inputs)
+                if found is not None:
+                    return found
         return self._run(plan, inputs, arrays, out)
 
     def _plan(self, called: Any, inputs: Any, out: Any) -> Any:
@@ -333,6 +339,7 @@ def _for_cupy(value: Any) -> Any:
 
 
 _ready, _start = _prepare_launch()
+_map_dense = getattr(native, "map_dense", None)
 _kept: list[Any] = []  # a compiled kernel lives as long as CuPy's object
 _REDUCTIONS = {np.add: 0, np.maximum: 1, np.minimum: 2}
 _REDUCED = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), texts.BFLOAT16])
