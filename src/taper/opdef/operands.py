@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -242,16 +242,26 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         return _not_for_operator(dunder, arguments[0])
     two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
     if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
-        others = [array_of(each) for each in arguments[1:2]]
-        common = dtypes.result_type([arguments[0], *others])
-        if op.promote == FLOAT and common.category < dtypes.FLOATING:
-            common = dtypes.default.float
-        if op.check is not None:
-            op.check(common, [arguments[0], *others])
-        number = wrap(scalar_array(arguments[0], common.numpy))
-        return op.call(op.function, (number, *arguments[1:]))
+        return _with_number_first(op, arguments)
     if op.signatures:
         raise invalid_combination(op.label, arguments, op.signatures)
+    _refuse_each(op, arguments)
+
+
+def _with_number_first(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Call an operator whose first tensor is a number."""
+    others = [array_of(each) for each in arguments[1:2]]
+    common = dtypes.result_type([arguments[0], *others])
+    if op.promote == FLOAT and common.category < dtypes.FLOATING:
+        common = dtypes.default.float
+    if op.check is not None:
+        op.check(common, [arguments[0], *others])
+    number = wrap(scalar_array(arguments[0], common.numpy))
+    return op.call(op.function, (number, *arguments[1:]))
+
+
+def _refuse_each(op: Op, arguments: tuple[Any, ...]) -> NoReturn:
+    """Raise for the first argument that does not fit."""
     for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
         if param.kind in ("tensor", "operand", "optional", "optional_operand"):
             allowed = isinstance(value, Tensor) or (
