@@ -110,4 +110,4 @@ for _name in "Graph Value Node Block Function ScriptFunction ScriptModule Tensor
     _sentence = f"torch._C.{_name}: programs are Python"
     globals()[_name] = answers.refused_class(_name, __name__, _sentence)
 
-__getattr__, __dir__ = on_first_use(globals(), ("_functorch",))
+__getattr__, __dir__ = on_first_use(globals(), ("_fft", "_functorch", "_linalg", "_special"))

@@ -67,7 +67,7 @@ _KINDS = {
     "Indices": "indices",
 }
 TENSOR_KINDS = frozenset(_KINDS.values())
-_PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel", "geometry")
+_PROPERTIES = ("shape", "device", "dtype", "ndim", "strides", "numel", "geometry")
 
 
 class DeclarationError(TypeError):

@@ -16,8 +16,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taper.arrays.foreign import ForeignArray
 from taper.arrays.strides import row_major
 from taper.autograd.builtin import BuiltinNode
+from taper.autograd.fitting import expected_at
 from taper.autograd.interception import are_formulas_seen, seen_made, seen_node
 from taper.autograd.meta import VersionCounter
 from taper.autograd.node import FREED, PACKED, InputMetadata, Place
@@ -29,7 +31,7 @@ from taper.autograd.saved import (
 )
 from taper.autograd.state import NO_GRAD, local
 from taper.opdef import Op
-from taper.opdef.operands import NUMBERS
+from taper.opdef.operands import FAILURES, NUMBERS
 from taper.tensor import Tensor, wrap
 
 # Parameters that are numbers of any type in PyTorch, where others are 64-bit integers.
@@ -179,7 +181,12 @@ def apply_slowly(
                     _needs(flags[spans[name]], kind)
                     for name, kind in ((n, _kind(op, n)) for n in formula.wrt)
                 )
-        results = call(formula, arguments)
+        try:
+            results = call(formula, arguments)
+        except MISREAD as error:
+            places = [nr for name in formula.wrt for nr in range(len(edges))[spans[name]]]
+            found[:] = _placed(found, places, rescued_gradients(node, grads, error, places))
+            continue
         if len(formula.wrt) == 1:
             results = (results,)
         for name, result in zip(formula.wrt, results, strict=True):
@@ -188,6 +195,26 @@ def apply_slowly(
             else:
                 found[spans[name]] = [result]
     return [grad if need else None for need, grad in zip(flags, found, strict=True)]
+
+
+# What a formula may raise that takes a foreign array for an ndarray or a Tensor.
+MISREAD = FAILURES
+
+
+def rescued_gradients(
+    node: Any, grads: Sequence[Any], error: Exception, positions: Sequence[int]
+) -> list[Any]:
+    """Return what the edges at `positions` take, where the place of the gradients knows it."""
+    foreign = next((each for each in grads if isinstance(each, ForeignArray)), None)
+    if foreign is None:
+        raise error
+    expected = [expected_at(node, position) for position in positions]
+    return [each and foreign.place.rescued_gradient(*each, error) for each in expected]
+
+
+def _placed(found: list[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    given = dict(zip(places, values, strict=True))
+    return [given.get(nr, each) for nr, each in enumerate(found)]
 
 
 def apply_slowly_once(node: Any, grads: list[Any], place: Place | None) -> Sequence[Any]:

@@ -127,8 +127,8 @@ class Dispatcher:
         """Show that a node saves outputs of its own, which PyTorch detaches first."""
         outputs = result if isinstance(result, tuple | list) else (result,)
         nodes = [each._grad_fn for each in outputs if isinstance(each, Tensor)]
-        node: Any = next((each for each in nodes if isinstance(each, TableNode)), None)
-        for name in () if node is None else node.saved_output_names:
+        node: Any = next((each for each in nodes if each is not None), None)
+        for name in node.saved_output_names if isinstance(node, TableNode) else ():
             nr = node.op.outputs.index(name)
             if nr not in node.op.nondifferentiable and outputs[nr]._grad_fn is node:
                 self.see_made("detach", (outputs[nr],), {}, outputs[nr])
