@@ -189,7 +189,9 @@ def _publish() -> None:
         if name not in _published:
             _published.add(name)
             guard = name in _composites
-            globals()[name] = _guarded(name, function, __name__) if guard else function
+            globals()[name] = _guarded(name, function, "taper") if guard else function
+            if guard and __name__ != "taper":  # `compat` gives this module another name
+                globals()[name].__module__ = __name__
 
 
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
