@@ -58,6 +58,7 @@ DisableTorchFunctionSubclass = overrides.disabled
 DisableTorchFunction = overrides.all_disabled
 _EnableTorchFunction = overrides.enabled
 _disabled_torch_function_impl = overrides._disabled_torch_function_impl
+_disabled_torch_dispatch_impl = overrides._disabled_torch_dispatch_impl
 _TensorMeta = type(Tensor)
 Generator = random.Generator
 _LinAlgError = LinAlgError

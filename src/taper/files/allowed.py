@@ -31,6 +31,7 @@ from taper.files.refusals import BLOCKED_MODULES, failed, never_executes, unsupp
 from taper.files.safe_globals import allowed_names
 from taper.nn.parameter import Parameter
 from taper.ops.creation.legacy import TENSOR_TYPES
+from taper.pickling import _rebuild_meta_tensor_no_storage
 from taper.size import Size
 from taper.storage import LEGACY, TypedStorage, UntypedStorage
 from taper.tensor import Tensor
@@ -156,6 +157,15 @@ def _tensor_v3(reader: Any, *arguments: Any) -> Tensor:
     return rebuild.tensor(*arguments[:6], *arguments[7:], dtype=arguments[6])
 
 
+def _meta_tensor(reader: Any, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    if type(dtype) is not dtypes.dtype or type(requires_grad) is not bool:
+        raise failed("a meta tensor is made of a dtype, a shape, strides and requires_grad")
+    shape, strides = rebuild.integers(size, "sizes"), rebuild.integers(stride, "strides")
+    if len(shape) != len(strides) or min((*shape, *strides), default=0) < 0:
+        raise failed("the shape and strides of a meta tensor do not fit")
+    return _rebuild_meta_tensor_no_storage(dtype, shape, strides, requires_grad)
+
+
 def _parameter(reader: Any, data: Any, requires_grad: Any, hooks: Any) -> Parameter:
     return rebuild.parameter(data, requires_grad, hooks)
 
@@ -211,7 +221,7 @@ _FUNCTIONS: dict[str, Call] = {
     "torch._utils._rebuild_sparse_tensor": _not_provided("sparse tensors"),
     "torch._utils._rebuild_qtensor": _not_provided("quantized tensors"),
     "torch._utils._rebuild_nested_tensor": _not_provided("nested tensors"),
-    "torch._utils._rebuild_meta_tensor_no_storage": _not_provided("meta tensors"),
+    "torch._utils._rebuild_meta_tensor_no_storage": _meta_tensor,
     "torch._utils._rebuild_wrapper_subclass": _not_provided("wrapper subclasses of Tensor"),
     "torch._utils._rebuild_device_tensor_from_numpy": _not_provided("tensors of other devices"),
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": _not_provided(

@@ -26,7 +26,7 @@ from taper.compat.paths import public_module
 from taper.device import layout, memory_format
 from taper.files.locations import location_tag
 from taper.nn.parameter import Parameter
-from taper.pickling import warn_if_has_hooks
+from taper.pickling import meta_arguments, warn_if_has_hooks
 from taper.storage import TypedStorage, UntypedStorage, on_memory
 from taper.tensor import Tensor, element_strides
 
@@ -43,6 +43,7 @@ class Named:
 
 _REBUILD = Named("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_WITH_DTYPE = Named("torch._utils", "_rebuild_tensor_v3")
+_REBUILD_META = Named("torch._utils", "_rebuild_meta_tensor_no_storage")
 _REBUILD_PARAMETER = Named("torch._utils", "_rebuild_parameter")
 _REBUILD_PARAMETER_WITH_STATE = Named("torch._utils", "_rebuild_parameter_with_state")
 _REBUILD_FROM_TYPE = Named("torch._tensor", "_rebuild_from_type_v2")
@@ -190,6 +191,8 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     """Return a tensor as storage, offset, shape, strides and flags."""
     warn_if_has_hooks(tensor)
     array = memory_of(tensor)
+    if tensor.is_meta:
+        return _REBUILD_META, meta_arguments(tensor)
     dtype, memory = dtypes.FROM_NUMPY[array.dtype], all_bytes(array)
     offset = (array.ctypes.data - memory.ctypes.data) // array.itemsize if array.size else 0
     arguments: tuple[Any, ...] = (
