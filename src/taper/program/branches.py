@@ -248,9 +248,11 @@ class Undo:
             self.draws = True
             return not any(isinstance(each, Generator) for each in instruction.arguments)
         for value in instruction.writes:
-            if value.memory.origin == "external":
-                self.written[id(value.memory.tensor)] = value.memory.tensor
-        return all(each.memory.origin in ("external", "made") for each in instruction.writes)
+            if value.origin == "external":
+                self.written[id(value.tensor)] = value.tensor
+        return all(
+            each.origin == "external" or each.memory.origin == "made" for each in instruction.writes
+        )
 
     def _may_call(self, instruction: Instruction) -> bool:
         name, of, run = instruction.name, instruction.of, instruction.run

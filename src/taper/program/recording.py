@@ -449,16 +449,15 @@ class Recorder:
         if seen:
             interception.pop(self)
         state.recorder = None
-        if self.watcher is not None:
-            self.watcher.paused = True
+        watching = sys.getprofile()
+        sys.setprofile(None)
         try:
             yield
         finally:
+            sys.setprofile(watching)
             if seen:
                 interception.push(self)
             state.recorder = before
-            if self.watcher is not None:
-                self.watcher.paused = False
 
 
 def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs: Any) -> Any:
