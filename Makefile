@@ -19,7 +19,7 @@ CODE := src/taper tests benchmarks tools $(wildcard examples)
 .PHONY: help demo test test-twins test-web test-sanitizers parity mutants
 .PHONY: bench bench-data bench-peers bench-baseline bench-check performance
 .PHONY: lint format docs pages site picture test-notebooks test-docs clean
-.PHONY: wheels wheels-check test-packages
+.PHONY: wheels wheels-check test-packages test-libraries
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
@@ -28,6 +28,7 @@ help:
 	@echo "make test-web  the pages of taper.viz in a headless Chromium; screenshots in build/screenshots"
 	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
+	@echo "make test-libraries  libraries from PyPI on taper and on PyTorch, compared; writes docs/libraries.md (ONLY=name: one program)"
 	@echo "make mutants  small wrong changes of autograd, optim and files that no test notices"
 	@echo "make bench    speed, memory and size against PyTorch 2.13; writes docs/performance.md (QUICK=1: a short look, no page)"
 	@echo "make bench-data  loading of data and files against PyTorch 2.13"
@@ -115,6 +116,10 @@ test-packages: $(VENV)/.packages
 
 parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity
+
+# Not in CI: the libraries are gigabytes from PyPI.
+test-libraries:
+	$(PYTHON) tools/libraries.py $(ONLY)
 
 mutants: $(VENV)/.dev
 	$(ONE_THREAD) tools/confined.sh .cache/mutants $(BIN)/python tools/mutate.py --jobs $(JOBS)

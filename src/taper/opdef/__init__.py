@@ -67,7 +67,7 @@ _KINDS = {
     "Indices": "indices",
 }
 TENSOR_KINDS = frozenset(_KINDS.values())
-_PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel", "geometry")
+_PROPERTIES = ("shape", "device", "dtype", "ndim", "strides", "numel", "geometry")
 
 
 class DeclarationError(TypeError):
@@ -443,11 +443,11 @@ def method_of(function: Any, name: str) -> Any:
     if not isinstance(entry, Op):
         return function
     base = "inplace" if isinstance(entry, InPlace) else ""
-    if entry.lazy_functions.get(base) is not function:
+    if base not in entry.lazy_functions or entry.lazy_functions[base] is not function:
         return function
     variant = f"{base}.{name}"
     if variant not in entry.lazy_functions:
-        method = lazy_function(entry, variant)
+        method: Any = lazy_function(entry, variant)
         method.__name__ = method.__qualname__ = function.__name__
         method.__doc__ = function.__doc__
         method.__dict__.update(function.__dict__)
