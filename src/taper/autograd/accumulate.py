@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.strides import copied_with, is_dense, row_major
+from taper.arrays.strides import copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
@@ -145,7 +145,7 @@ def _accumulate_seen(leaf: Tensor, meta: AutogradMeta, grad: Tensor) -> None:
         return
     sizes, strides = list(array.shape), list(layout(leaf._array))
     options = {"dtype": grad.dtype, "layout": strided, "device": CPU}
-    made = wrap(empty_with(array.shape, tuple(strides), array.dtype))
+    made = wrap(empty_with(array.shape, tuple(strides), array.dtype, array))
     made = seen_made("new_empty_strided", (grad, sizes, strides), options, made)
     meta.grad = made.copy_(grad)
 

@@ -2,9 +2,9 @@
 
 Owns: the exchange of code.  A function on a detour has other code, which calls the handlers of
 those who asked for the detour (tracers, overrides, captures, the profiler, autocast), in ORDER from
-the outside in, and then the original function.  All threads see the exchange; a handler looks whether
-its own thread is meant.  A function that nobody asked for costs nothing extra.  Knows nothing but
-how to lock.
+the outside in, and then the original function.  All threads see the exchange; a handler looks
+whether its own thread is meant.  A function that nobody asked for costs nothing extra.  Knows
+nothing but how to lock.
 """
 
 from __future__ import annotations

@@ -126,7 +126,8 @@ class Dispatcher:
     def show_saving(self, result: Any) -> None:
         """Show that a node saves outputs of its own, which PyTorch detaches first."""
         outputs = result if isinstance(result, tuple | list) else (result,)
-        node = next((e._grad_fn for e in outputs if isinstance(e, Tensor) and e._grad_fn), None)
+        nodes = [each._grad_fn for each in outputs if isinstance(each, Tensor)]
+        node: Any = next((each for each in nodes if each is not None), None)
         for name in node.saved_output_names if isinstance(node, TableNode) else ():
             nr = node.op.outputs.index(name)
             if nr not in node.op.nondifferentiable and outputs[nr]._grad_fn is node:
