@@ -18,7 +18,8 @@ CODE := src/taper tests benchmarks tools $(wildcard examples)
 
 .PHONY: help demo test test-twins test-web test-sanitizers parity mutants
 .PHONY: bench bench-data bench-peers bench-baseline bench-check performance
-.PHONY: lint format docs clean wheels wheels-check test-packages test-libraries
+.PHONY: lint format docs pages site picture test-notebooks test-docs clean
+.PHONY: wheels wheels-check test-packages test-libraries
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
@@ -40,7 +41,12 @@ help:
 	@echo "make test-packages  what make wheels wrote, installed in empty environments without a compiler"
 	@echo "make lint     ruff and mypy"
 	@echo "make format   let ruff rewrite the layout of the code"
-	@echo "make docs     write the generated documents again"
+	@echo "make docs     write the generated documents again, run the notebooks, build the site in build/site"
+	@echo "make pages    only the generated documents"
+	@echo "make site     only the site; open build/site/index.html"
+	@echo "make picture  take README's picture again (needs Chromium)"
+	@echo "make test-notebooks  run all notebooks"
+	@echo "make test-docs  notebooks, site, its links and its search; screenshots in build/screenshots"
 	@echo "make clean    remove environments, caches and build results"
 
 $(VENV)/.made:
@@ -68,15 +74,18 @@ $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
 demo: $(VENV)/.installed
 	$(BIN)/taper demo
 
+# These need more than the tests of every day.
+APART := $(addprefix --ignore=tests/,parity web packages documents)
+
 test: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web --ignore=tests/packages
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) $(APART)
 
 # Files that say little about arrays, and start many processes: `make test-twins ALL=1` runs them too.
 AWAY_FROM_ARRAYS := $(if $(ALL),,$(addprefix --ignore=tests/,compat data distributed viz vision \
 	program/test_captured_examples.py test_cli.py test_contributing.py test_doctests.py test_new.py test_project.py test_tour.py))
 
 test-twins: $(VENV)/.dev
-	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web --ignore=tests/packages $(AWAY_FROM_ARRAYS)
+	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) $(APART) $(AWAY_FROM_ARRAYS)
 
 # The browser comes from the system; playwright's own would be a download from elsewhere.
 $(VENV)/.web: $(VENV)/.dev
@@ -131,7 +140,7 @@ bench: $(ORACLE)/.installed
 	$(BENCH)/busy.py $(BENCH_FLAGS)
 	$(BENCH)/deep_chain.py
 	$(BENCH)/anomaly_cost.py
-	$(if $(QUICK),,$(BENCH)/report.py)
+	$(if $(QUICK),,$(BENCH)/report.py && $(ORACLE_BIN)/python tools/readme_numbers.py)
 
 bench-data: $(ORACLE)/.installed
 	$(BENCH)/data_loading.py $(if $(QUICK),--rounds 1)
@@ -145,6 +154,7 @@ bench-baseline: $(ORACLE)/.installed
 
 performance: $(ORACLE)/.installed
 	$(BENCH)/report.py
+	$(ORACLE_BIN)/python tools/readme_numbers.py
 
 # tinygrad compiles with a `clang` that it finds on the path: ziglang has one as a wheel.
 $(PEERS)/.installed: $(BUILT_FROM)
@@ -168,7 +178,25 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-docs: $(VENV)/.installed
+docs: pages test-notebooks site
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[docs]'
+	@touch $@
+
+site: $(VENV)/.docs
+	$(BIN)/python tools/site
+
+test-notebooks: $(VENV)/.docs
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) tests/documents/notebooks
+
+test-docs: test-notebooks site $(VENV)/.web
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope tests/documents/site
+
+picture: $(VENV)/.web
+	$(BIN)/python tools/picture.py
+
+pages: $(VENV)/.installed
 	$(BIN)/python tools/operator_names.py > src/taper/ops/provided.py.new
 	mv src/taper/ops/provided.py.new src/taper/ops/provided.py
 	$(BIN)/python -m taper.opdef --docs > docs/derivatives.md.new
@@ -181,6 +209,7 @@ docs: $(VENV)/.installed
 	mv src/taper/compat/names.txt.new src/taper/compat/names.txt
 	$(BIN)/python tools/stubs.py
 	$(BIN)/python tools/tour
+	$(BIN)/python tools/readme_numbers.py
 
 clean:
 	rm -rf $(VENV) $(ORACLE) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

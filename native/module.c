@@ -30,6 +30,7 @@ static PyMethodDef methods[] = {
     ROW(polynomial),
     ROW(select),
     ROW(settled),
+    ROW_OF_ONE(know_foreign),
     ROW_OF_ONE(set_threads),
     ROW_OF_ONE(keep_memory),
     ROW(drop_memory),

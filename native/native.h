@@ -74,6 +74,7 @@ SEVERAL(put_rows);
 SEVERAL(polynomial);
 SEVERAL(select);
 SEVERAL(settled);
+ONE(know_foreign);
 ONE(set_threads);
 ONE(keep_memory);
 SEVERAL(drop_memory);

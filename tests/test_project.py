@@ -25,7 +25,7 @@ CODE = sorted(
     for path in (ROOT / folder).rglob("*.py")
 )
 DOCUMENTS = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
 )
 
 MOST_LINES = 600

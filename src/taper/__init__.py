@@ -211,7 +211,13 @@ def _ask_classes() -> None:
     importlib.import_module("taper.overridable").lay()
 
 
+def _let_classes_dispatch() -> None:
+    # late: as above
+    importlib.import_module("taper.ops.dispatching").let_classes_dispatch()
+
+
 _overrides.begin.append(_ask_classes)
+_overrides.begin_dispatch.append(_let_classes_dispatch)
 
 # Here, since the classes may not know the room of pictures.
 Tensor._repr_html_ = _in_notebooks("tensor_html")  # type: ignore[attr-defined]

@@ -5,8 +5,8 @@ tangent with.  Knows nothing of operators: `tangents` says how tangents follow f
 
 A tangent hangs on the tensor (`_autograd_meta.tangent`), so it dies with the tensor (§D10).
 The level only holds weak references to the tensors that have one, to drop the tangents at its end.
-A tangent has the layout of its tensor, down to offset and length of the storage, so that a view of the tensor is
-the same view of the tangent (§D9).
+A tangent has the layout of its tensor, down to offset and length of the storage, so that a view of
+the tensor is the same view of the tangent (§D9).
 """
 
 from __future__ import annotations

@@ -105,6 +105,19 @@ def handler_of(kind: type) -> Any:
     return None if getattr(method, "__func__", None) is _disabled_torch_function_impl else method
 
 
+def _disabled_torch_dispatch_impl(
+    cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """Stand for a class that does not do the work of operators."""
+    return func(*args, **(kwargs or {}))
+
+
+def dispatches(kind: type) -> bool:
+    """Return whether a class does the work of operators: it has a `__torch_dispatch__`."""
+    method = getattr(kind, "__torch_dispatch__", _disabled_torch_dispatch_impl)
+    return getattr(method, "__func__", method) is not _disabled_torch_dispatch_impl
+
+
 def flat(values: Iterable[Any]) -> Iterator[Any]:
     """Return values, and those in their lists and tuples."""
     for each in values:
@@ -166,12 +179,26 @@ def refusal(name: str, asked: Iterable[Any], mode: Any) -> TypeError:
 
 # Instances of classes that want to be asked; while there are some, functions are on detours.
 instances: set[weakref.ref[Any]] = set()
+# Those of classes that do the work of operators, and who lets them do it.
+wrappers: set[weakref.ref[Any]] = set()
+begin_dispatch: list[Callable[[], None]] = []
+end_dispatch: list[Callable[[], None]] = []
 # Lays the detours; `taper` sets it.
 begin: list[Callable[[], None]] = []
 
 
+def _forget(reference: weakref.ref[Any]) -> None:
+    wrappers.discard(reference)
+    for each in () if wrappers else end_dispatch:
+        each()
+
+
 def watch(tensor: Any) -> None:
     """Note that there is an instance of a subclass; its class may want to be asked."""
+    if dispatches(type(tensor)):
+        wrappers.add(weakref.ref(tensor, _forget))
+        for each in begin_dispatch:
+            each()
     if handler_of(type(tensor)) is not None:
         instances.add(weakref.ref(tensor, instances.discard))
         for each in begin:

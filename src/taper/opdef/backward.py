@@ -61,9 +61,16 @@ def apply_source(op: Op, partly: bool = False) -> str:
             call = f"{quick} if node._dtype is FLOAT32 else {call}"
         if partly:  # saved values are looked at all the same
             wanted = " or ".join(f"needs[{position[name]}]" for name in formula.wrt)
-            source.add(f"if {wanted}:\n    {targets} = {call}", 2)
-        else:
-            source.add(f"{targets} = {call}", 2)
+            source.add(f"if {wanted}:", 2)
+        places = "".join(f"{position[name]}, " for name in formula.wrt)
+        source.add(
+            f"try:\n"
+            f"    {targets} = {call}\n"
+            f"except MISREAD as error:\n"
+            f"    {targets}{',' * (len(formula.wrt) == 1)} = "
+            f"rescued_gradients(node, grads, error, ({places}))",
+            2 + partly,
+        )
     if partly:
         each = [f"g_{name} if needs[{index}] else None" for name, index in position.items()]
         source.add(f"return ({', '.join(each)},)")

@@ -128,7 +128,10 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
     _add_unpacking(source, op, everything, dunder)
     _add_kernel(source, op, everything)
     if one:
-        source.add("if type(r) is not ndarray:\n    r = asarray(r)")
+        source.add(
+            "if type(r) is not ndarray:\n"
+            f"    r = asarray(r) if type(r) in SCALARS else finished(OP_{name}, r, {everything})"
+        )
         if op.differentiable:
             add_recording_of_one(source, op)
         else:
@@ -271,8 +274,8 @@ def _add_kernel(source: Source, op: Op, everything: str) -> None:
     arrays = "".join(f"a_{p.public_name}, " for p in op.params if p.kind != "plain")
     source.add(
         f"    r = {_kernel_call(op)}\n"
-        f"except (RuntimeError, ValueError, IndexError, MemoryError) as error:\n"
-        f"    raise explain(OP_{op.name}, ({arrays}), error, {everything}) from None"
+        f"except FAILURES as error:\n"
+        f"    r = rescued(OP_{op.name}, ({arrays}), error, {everything})"
     )
     if op.upcast:
         source.add("if low is not None:\n    r = to_low(r, low)")
@@ -431,6 +434,7 @@ NAMESPACE.update(
     first_use=first_use,
     ndarray=np.ndarray,
     asarray=np.asarray,
+    SCALARS=frozenset(np.sctypeDict.values()),
     copyto=np.copyto,
     fresh=fresh,
     Tensor=Tensor,
@@ -449,8 +453,13 @@ NAMESPACE.update(
     SCALARS32=operands.SCALARS32,
     apply_slowly=nodes.apply_slowly,
     apply_slowly_once=nodes.apply_slowly_once,
+    MISREAD=nodes.MISREAD,
+    rescued_gradients=nodes.rescued_gradients,
     bad_arguments=operands.bad_arguments,
     explain=operands.explain,
+    FAILURES=operands.FAILURES,
+    finished=operands.finished,
+    rescued=operands.rescued,
     no_complex_gradient=operands.no_complex_gradient,
     run_deprecated=deprecated_overloads.run_deprecated,
     prepare=operands.prepare,

@@ -417,7 +417,9 @@ def _convolution_backward(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 # Operators whose arguments or results differ from those of the entry.
 _ADAPTED: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
+    "_local_scalar_dense": lambda self: self.item(),
     "_softmax": _softmax,
+    "lift_fresh": lambda self: self,
     "convolution_backward": _convolution_backward,
 }
 
@@ -430,7 +432,8 @@ def run_overload(overload: OpOverload, args: Sequence[Any], kwargs: dict[str, An
         return _function(name, overload._overloadname)(*args, **kwargs)
     if "out" in kwargs:
         return _function(name, overload._overloadname)(*args, **kwargs)
-    arguments = entry.arguments(args, dict(kwargs))
+    # PyTorch's operators may take more than the entry, which has no use for it.
+    arguments = entry.arguments(args[: len(entry.params) - len(entry.keyword_names)], dict(kwargs))
     plain = _plain_name(entry, arguments).partition(".")[0]
     in_place = name.endswith("_") and plain != name
     return entry.call(inplace_function(entry.function) if in_place else entry.function, arguments)

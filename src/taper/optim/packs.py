@@ -49,6 +49,7 @@ def can_pack(param: Tensor) -> bool:
     return (
         array.size <= SMALL
         and array.dtype in _PACKED
+        and type(array) is np.ndarray
         and array.flags.c_contiguous
         and param._counter is not INFERENCE_COUNTER
         and param._change is None
