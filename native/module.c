@@ -17,6 +17,7 @@ static PyMethodDef methods[] = {
     ROW(know_leaves),
     ROW(know_frames),
     ROW(know_calls),
+    ROW_OF_ONE(lead_calls),
     ROW(module_running),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),

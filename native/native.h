@@ -61,6 +61,7 @@ SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
 SEVERAL(know_calls);
+ONE(lead_calls);
 SEVERAL(module_running);
 ONE(wrap);
 ONE(user_frame);

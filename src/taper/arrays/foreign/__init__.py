@@ -126,6 +126,7 @@ def place_of(where: device) -> Place:
     """Return the object that answers for a device of another type than the CPU."""
     found = PLACES[where.type]
     if isinstance(found, str):
+        # late: most programs ask for no other device
         found = PLACES[where.type] = importlib.import_module(found).PLACE
     place: Place = found
     return place

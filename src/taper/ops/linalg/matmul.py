@@ -173,11 +173,10 @@ def mm_like(left: Any, right: Any, shape: tuple[int, ...], strides: tuple[int, .
     A transposed weight has column-major strides; a gradient in the same layout becomes, after the
     transposition is undone, the weight's `.grad` without a copy.
     """
-    itemsize = left.itemsize
-    by_columns = strides[0] == itemsize and strides[1] == itemsize * shape[0]
-    if type(left) is ndarray:
-        return product(right.T, left.T).T if by_columns else product(left, right)
-    return mm(left, right)
+    if type(left) is not ndarray:
+        return mm(left, right)
+    by_columns = _is_by_columns(left, shape, strides)
+    return product(right.T, left.T).T if by_columns else product(left, right)
 
 
 def left_gradient(grad: Any, right: Any, shape: Any, strides: Any) -> Any:
