@@ -49,6 +49,7 @@ PyObject *taper_launch(PyObject *self, PyObject *const *args, Py_ssize_t count) 
             values[nr].address = PyArray_DATA((PyArrayObject *)each);
         } else if (PyLong_CheckExact(each)) {
             values[nr].number = PyLong_AsLongLong(each);
+            if (values[nr].number == -1 && PyErr_Occurred()) return NULL;
         } else if (PyBytes_CheckExact(each)) {
             places[nr] = PyBytes_AS_STRING(each);
         } else if (PyArray_IsScalar(each, Generic)) {
@@ -130,7 +131,7 @@ static Block *take(Py_ssize_t nbytes) {
         if (found == NULL) return NULL;
         address = PyLong_AsVoidPtr(found);
         Py_DECREF(found);
-        if (address == NULL) return NULL;
+        if (address == NULL) return PyErr_Occurred() ? NULL : (Block *)PyErr_NoMemory();
     }
     Block *block = PyObject_New(Block, &block_type);
     if (block == NULL) return NULL;
