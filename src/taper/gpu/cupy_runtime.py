@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import warnings
 from typing import Any
 
 # CuPy's own kernels may use CUB; nothing else of its settings is ours to choose.
@@ -31,6 +32,7 @@ class Runtime:
     def __init__(self) -> None:
         driver.setDevice(0)
         self.stream = 0  # where kernels go
+        self._streams: dict[int, Any] = {}
         self.pool = new_pool(self._allocate, driver.free, lambda: self.stream, driver.memGetInfo)
         cupy.cuda.set_allocator(self._for_cupy)
         self._functions: dict[tuple[str, str], Any] = {}
@@ -206,14 +208,24 @@ class Runtime:
     @staticmethod
     def drop_stream(stream: int) -> None:
         """Let a stream go once its work is done."""
-        driver.streamDestroy(stream)
+        driver.streamDestroy(stream)  # CuPy's object for it owns nothing
 
     def use_stream(self, stream: int) -> None:
         """Let work go into a stream from now on."""
         self.stream = stream
         if native is not None:
             native.use_stream(stream)
-        (cupy.cuda.ExternalStream(stream) if stream else cupy.cuda.Stream.null).use()
+        self._cupy_stream(stream).use()
+
+    def _cupy_stream(self, stream: int) -> Any:
+        """CuPy's object for a stream."""
+        found = self._streams.get(stream)
+        if found is None:
+            with warnings.catch_warnings():  # the newer name wants an object of somebody's class
+                warnings.simplefilter("ignore", DeprecationWarning)
+                found = cupy.cuda.ExternalStream(stream) if stream else cupy.cuda.Stream.null
+            self._streams[stream] = found
+        return found
 
     @staticmethod
     def wait_for_stream(stream: int) -> None:

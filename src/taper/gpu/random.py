@@ -115,7 +115,8 @@ def dropout(array: Any, keep: float) -> Any:
     blocks = min((array.size + _THREADS - 1) // _THREADS, most)
     numbers = ((array.size - 1) // (_THREADS * blocks * 4) + 1) * 4
     seed, offset = default.take(numbers)
-    args = (out, mask, array, array.size, np.float64(keep), _signed(seed), offset)
+    together = 4 if array.size % 4 == 0 else 2 if array.size % 2 == 0 else 1
+    args = (out, mask, array, array.size, np.float64(keep), _signed(seed), offset, together)
     kernels.launch(function, blocks, _THREADS, args)
     return out, mask
 

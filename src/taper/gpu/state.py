@@ -82,4 +82,6 @@ def is_pinned_array(array: Any) -> bool:
     base = array.base
     while base is not None and hasattr(base, "base"):
         base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
     return type(base).__name__ == "PinnedMemoryPointer"

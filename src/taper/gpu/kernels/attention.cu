@@ -28,7 +28,7 @@ extern "C" __global__ void weights(
     const long long row = blockIdx.x, end = causal ? min(row % rows + 1, length) : length;
     scores += row * length, out += row * length;
     const float factor = (float)scale;
-    float most = -INFINITY, total = 0.0f;
+    float most = __int_as_float(0xff800000), total = 0.0f; // minus infinity
     for (long long i = threadIdx.x; i < end; i += blockDim.x) most = fmaxf(most, scores[i] * factor);
     most = whole_largest(most, parts);
     for (long long i = threadIdx.x; i < end; i += blockDim.x) total += expf(scores[i] * factor - most);
