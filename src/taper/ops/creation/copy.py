@@ -576,7 +576,8 @@ def _refuse_source(target: Tensor, source: Tensor) -> None:
 
 def fill_with_number(self: Array, value: Any) -> Array:
     """Make an array like `self` with a number everywhere."""
-    return np.full(self.shape, filler(value, dtypes.FROM_NUMPY[self.dtype]), self.dtype)
+    number = filler(value, dtypes.FROM_NUMPY[self.dtype])
+    return np.full_like(self, number, order="C", subok=False)
 
 
 def fill_with_tensor(self: Array, value: Array) -> Array:
@@ -586,7 +587,7 @@ def fill_with_tensor(self: Array, value: Array) -> Array:
             "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{value.ndim} dimensions."
         )
-    return np.full(self.shape, value.astype(self.dtype), self.dtype)
+    return np.full_like(self, value.astype(self.dtype), order="C", subok=False)
 
 
 def _declare_fill(kernel: Any, name: str, node: str) -> Any:
@@ -666,7 +667,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 @op(name="zero", public=False, method=False, tangent=LINEAR, layout=FIRST)
 def zero(self: Array) -> Array:
     """Make zeros of the same shape and dtype."""
-    return np.zeros(self.shape, self.dtype)
+    return np.zeros_like(self, order="C", subok=False)
 
 
 derivative(zero, wrt="self")(copy_self)
