@@ -17,7 +17,7 @@ from taper.arrays.strides import copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
-from taper.autograd.interception import seen_made
+from taper.autograd.interception import are_formulas_seen, seen_made
 from taper.autograd.meta import (
     INFERENCE_COUNTER,
     UNSET,
@@ -88,7 +88,7 @@ class AccumulateGrad(BuiltinNode):
         grad = grads[0]
         meta = self.variable._meta
         if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
-            if grad is not None and local.state.interceptors:
+            if grad is not None and are_formulas_seen(local.state):
                 _accumulate_seen(self.variable, meta, grad)
                 grad = None
             return self._run([grad if grad is None else grad._array])

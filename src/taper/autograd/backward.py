@@ -16,7 +16,7 @@ from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.fitting import expands_to
-from taper.autograd.interception import seen_made
+from taper.autograd.interception import are_formulas_seen, seen_made
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local
@@ -248,7 +248,7 @@ def _needs_tensors(state: State) -> bool:
     what formulas call, in a transform, where gradients may be batched, and where a mode sees the
     operators of a pass.
     """
-    if state.interceptors and any(hasattr(each, "sees_formulas") for each in state.interceptors):
+    if state.interceptors and are_formulas_seen(state):
         return True
     return bool(state.mode & DUAL or state.transforms) or state.autocast is not None
 

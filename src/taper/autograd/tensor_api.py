@@ -30,7 +30,7 @@ from taper.autograd.meta import (
 )
 from taper.autograd.meta import is_inference as made_in_inference
 from taper.autograd.node import Node
-from taper.autograd.overrides import Default
+from taper.autograd.overrides import Default, _disabled_torch_dispatch_impl
 from taper.autograd.provenance import describe
 from taper.autograd.saved import SavedValue
 from taper.autograd.state import INFERENCE, local
@@ -600,6 +600,7 @@ def _volatile(self: Tensor) -> bool:
 
 
 Tensor.__torch_function__ = vars(Default)["__torch_function__"]
+Tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
 
 for _name, _property in {
     "requires_grad": property(

@@ -26,7 +26,7 @@ from taper.device import (
     sparse_csr,
     strided,
 )
-from taper.files import numpy_values, plain_classes, rebuild
+from taper.files import module_classes, numpy_values, plain_classes, rebuild
 from taper.files.refusals import BLOCKED_MODULES, failed, never_executes, unsupported_global
 from taper.files.safe_globals import allowed_names
 from taper.nn.parameter import Parameter
@@ -260,7 +260,8 @@ _UNPROVIDED = re.compile(
 class Allowed:
     """What one load may name: plain data, and `names` or what the user allowed when it began.
 
-    Without `weights_only` also classes of plain data of the standard library and of NumPy.
+    Without `weights_only` also classes of plain data of the standard library and of NumPy, and the
+    modules of `nn`.
     """
 
     def __init__(self, weights_only: bool = True, names: dict[str, Any] | None = None) -> None:
@@ -283,6 +284,8 @@ class Allowed:
             return _GLOBALS[name]
         if name in self._user:
             return self._user[name]
+        if not self._weights_only and name in module_classes.names():
+            return module_classes.names()[name]
         if _UNPROVIDED.fullmatch(name):
             raise NotImplementedError(
                 f"{name} is not provided: convert the tensor to a dtype and layout of taper "
@@ -332,6 +335,8 @@ class Allowed:
             if call is not None:
                 return _made(kind, call, reader, arguments)
             return kind.__new__(kind, *arguments)
+        if not self._weights_only and module_classes.makes(kind):
+            return module_classes.new(kind, arguments)
         raise failed(f"Trying to create new object for unrecognized class {_shown(kind)}")
 
     def build(self, reader: Any, instance: Any, state: Any) -> None:
@@ -347,6 +352,8 @@ class Allowed:
                 instance.__setstate__(state)
             else:
                 rebuild.set_attributes(instance, state)
+        elif not self._weights_only and module_classes.makes(kind):
+            module_classes.set_state(instance, state, self.by_user)
         else:
             raise failed(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted via "

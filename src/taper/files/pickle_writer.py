@@ -12,7 +12,8 @@ import pickle
 import struct
 import sys
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -55,6 +56,16 @@ _STORAGE_CLASSES = {
     each: Named("torch", f"{each.scalar_type}Storage")
     for each in dtypes.FROM_NUMPY.values()
     if each not in _WITHOUT_STORAGE_CLASS
+}
+
+
+_CONTAINERS = (bytes, bytearray, str, tuple, list, dict, set, frozenset)
+_PLAIN: dict[Any, str] = {
+    **{each: each.__name__ for each in (bool, float, *_CONTAINERS)},
+    type(None): "none",
+    int: "long",
+    type: "type",
+    pickle.PickleBuffer: "picklebuffer",
 }
 
 
@@ -146,6 +157,13 @@ class CheckpointPickler(pickle._Pickler):
         else:
             self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)
+
+    # A table of its own: dill replaces entries of the base class's by functions that want a
+    # pickler of dill's.
+    dispatch: ClassVar[Any] = {
+        **{kind: getattr(pickle._Pickler, f"save_{name}") for kind, name in _PLAIN.items()},
+        FunctionType: save_global,
+    }
 
 
 def _place_of(obj: Any) -> tuple[str, str] | None:

@@ -20,7 +20,7 @@ from taper.arrays.foreign import ForeignArray
 from taper.arrays.strides import row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.fitting import expected_at
-from taper.autograd.interception import seen_made, seen_node
+from taper.autograd.interception import are_formulas_seen, seen_made, seen_node
 from taper.autograd.meta import VersionCounter
 from taper.autograd.node import FREED, PACKED, InputMetadata, Place
 from taper.autograd.saved import (
@@ -161,8 +161,10 @@ def apply_slowly(
     if node._status == PACKED:  # all of them, in the order of packing
         for name in (*sorted(node.saved_tensor_names), *node.saved_output_names):
             read[name] = read_saved(node, name)
+            if tensors and name in node.saved_output_names:
+                read[name] = _shown_output(node, op.outputs.index(name), read[name])
     formulas = op.formulas
-    if tensors and local.state.interceptors:  # who sees them, sees PyTorch's order: by name
+    if tensors and are_formulas_seen(local.state):  # who sees them, sees PyTorch's order: by name
         formulas = sorted(formulas, key=lambda formula: formula.wrt[0])
     for formula in formulas:
         wanted = [any(each is not None for each in edges[spans[name]]) for name in formula.wrt]
@@ -256,14 +258,22 @@ def _argument(
     label = node.op.outputs[name] if kind == "output" else name
     if label not in read:
         read[label] = read_saved(node, label)
-        if tensors and kind == "output" and local.state.interceptors:
-            read[label] = seen_made("detach", (read[label],), {}, read[label])
+        if tensors and kind == "output":
+            read[label] = _shown_output(node, name, read[label])
     value = read[label]
     if tensors or value is None:
         return value
     if isinstance(value, tuple):
         return tuple(each._array if isinstance(each, Tensor) else each for each in value)
     return value._array if isinstance(value, Tensor) else value
+
+
+def _shown_output(node: Any, nr: int, value: Any) -> Any:
+    """Show the reading of a saved output, which PyTorch detaches from its node, to who sees it."""
+    state = local.state
+    if not state.interceptors or not state.mode & NO_GRAD or nr in node.op.nondifferentiable:
+        return value
+    return seen_made("detach", (value,), {}, value) if are_formulas_seen(state) else value
 
 
 def _filled(node: Any, nr: int, grad: Any, tensors: bool) -> Any:

@@ -298,29 +298,39 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         return _not_for_operator(dunder, arguments[0])
     two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
     if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
-        others = [array_of(each) for each in arguments[1:2]]
-        common = dtypes.result_type([arguments[0], *others])
-        if op.promote == FLOAT and common.category < dtypes.FLOATING:
-            common = dtypes.default.float
-        if op.check is not None:
-            op.check(common, [arguments[0], *others])
-        number = wrap(scalar_array(arguments[0], common.numpy))
-        return op.call(op.function, (number, *arguments[1:]))
+        return _with_number_first(op, arguments)
     if op.signatures:
         raise invalid_combination(op.label, arguments, op.signatures)
+    raise _unfit(op, arguments)
+
+
+def _with_number_first(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Call an operator with a tensor made of the number that is its first argument."""
+    others = [array_of(each) for each in arguments[1:2]]
+    common = dtypes.result_type([arguments[0], *others])
+    if op.promote == FLOAT and common.category < dtypes.FLOATING:
+        common = dtypes.default.float
+    if op.check is not None:
+        op.check(common, [arguments[0], *others])
+    number = wrap(scalar_array(arguments[0], common.numpy))
+    return op.call(op.function, (number, *arguments[1:]))
+
+
+def _unfit(op: Op, arguments: tuple[Any, ...]) -> TypeError:
+    """Return the error for the first argument that is no Tensor where one is needed."""
     for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
         if param.kind in ("tensor", "operand", "optional", "optional_operand"):
             allowed = isinstance(value, Tensor) or (
                 value.__class__ in NUMBERS and "operand" in param.kind
             )
             if not allowed and not (value is None and "optional" in param.kind):
-                raise TypeError(
+                return TypeError(
                     f"{op.label}(): argument '{param.public_name}' (position {position}) must be "
                     f"Tensor, not {type_name(value)}"
                 )
         elif param.kind == "tensors":
             refuse_sequence(op.label, param.public_name, position, value)
-    raise TypeError(f"{op.label}(): the arguments do not fit")
+    return TypeError(f"{op.label}(): the arguments do not fit")
 
 
 def _ask(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:

@@ -108,13 +108,18 @@ def run_inplace(
     write_through(target, write)
     bump_version(target)
     if node is not None:
-        node._shape, node._dtype = target._array.shape, target._array.dtype
-        for name in node.saved_output_names:
-            setattr(node, f"kept_{name}", target._array)
-            setattr(node, f"counter_{name}", target._counter)
-            setattr(node, f"version_{name}", target._counter.value)
+        _keep_written(node, target)
         rebase_history(target, node)
     return target
+
+
+def _keep_written(node: TableNode, target: Tensor) -> None:
+    """Let the node of a write keep what was written, where its formulas need that."""
+    node._shape, node._dtype = target._array.shape, target._array.dtype
+    for name in node.saved_output_names:
+        setattr(node, f"kept_{name}", target._array)
+        setattr(node, f"counter_{name}", target._counter)
+        setattr(node, f"version_{name}", target._counter.value)
 
 
 def _checked_write(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
 from taper.device import device as as_device
-from taper.nn.modules import calls
+from taper.nn.modules import calls, registration
 from taper.nn.modules.calls import (
     Calls,
     register_module_backward_hook,
@@ -288,6 +288,9 @@ def _addindent(s_: str, numSpaces: int) -> str:
 
 
 # PyTorch's names of the hooks of all modules.
+_global_parameter_registration_hooks = registration.parameter_registration_hooks
+_global_buffer_registration_hooks = registration.buffer_registration_hooks
+_global_module_registration_hooks = registration.module_registration_hooks
 _global_backward_hooks = calls.global_backward_hooks
 _global_backward_pre_hooks = calls.global_backward_pre_hooks
 _global_forward_hooks = calls.global_forward_hooks
