@@ -95,6 +95,7 @@ _ON_DEMAND = frozenset(
     | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
+    | {"quasirandom"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {
