@@ -117,8 +117,10 @@ def _functions_of(module: Any) -> list[tuple[str, Any]]:
 def signature_of(function: Any) -> inspect.Signature:
     """Return the parameters of a function."""
     known = public_functions()[function].name.rpartition(".")[2]
-    inner = _PARAMETERS.get(known) or getattr(function, "__wrapped__", None)
-    return inspect.signature(inner or original_of(function))
+    inner = _PARAMETERS.get(known, function)
+    while isinstance(getattr(inner, "__wrapped__", None), types.FunctionType):
+        inner = inner.__wrapped__
+    return inspect.signature(original_of(inner))
 
 
 def written_call(
