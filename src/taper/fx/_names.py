@@ -70,7 +70,7 @@ class Public(NamedTuple):
     """A function of the public interface, as a graph names it."""
 
     name: str
-    style: str = "given"  # how a call is written: given, spelled, keywords or method
+    style: str = "given"  # how a call is written: given, operands, spelled, keywords or method
 
 
 @functools.cache
@@ -84,7 +84,7 @@ def public_functions() -> dict[Any, Public]:
 
     for name, function in _functions_of(taper):
         if name in _IN_PYTHON:
-            style = "given" if name in ("einsum", "chain_matmul") else "spelled"
+            style = {"einsum": "operands", "chain_matmul": "given"}.get(name, "spelled")
             add(function, f"torch.functional.{name}", style)
         elif name not in _OWN_VALUES:
             add(function, f"torch.{name}")
@@ -128,6 +128,10 @@ def written_call(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call as PyTorch's function hands them on."""
     if style == "given":
+        return args, kwargs
+    if style == "operands":  # einsum takes its operands one by one or as a list
+        if len(args) == 2 and isinstance(args[1], list | tuple):
+            args = (args[0], *args[1])
         return args, kwargs
     bound = signature_of(function).bind(*args, **kwargs)
     bound.apply_defaults()
