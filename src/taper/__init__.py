@@ -91,7 +91,7 @@ newaxis = None
 # Packages that are imported on first use, so that importing taper stays short.
 _ON_DEMAND = frozenset(
     {"_C", "amp", "distributions", "fft", "files", "func", "linalg", "nn", "optim", "profiler"}
-    | {"_utils", "serialization", "special", "testing", "utils", "viz"}
+    | {"_guards", "_utils", "serialization", "special", "testing", "utils", "viz"}
     | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
@@ -190,7 +190,9 @@ def _publish() -> None:
         if name not in _published:
             _published.add(name)
             guard = name in _composites
-            globals()[name] = _guarded(name, function, __name__) if guard else function
+            globals()[name] = _guarded(name, function, "taper") if guard else function
+            if guard and __name__ != "taper":  # `compat` gives this module another name
+                globals()[name].__module__ = __name__
 
 
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion

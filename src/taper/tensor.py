@@ -13,7 +13,7 @@ The slots, all set by whoever makes a Tensor:
     _output_nr      which output of that node it is
     _counter        version counter, None until the first view or write
     _view           ViewRecord if it is a tracked view
-    _meta           AutogradMeta: gradient, accumulator, hooks; None for most
+    _autograd_meta           AutogradMeta: gradient, accumulator, hooks; None for most
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ class Tensor(TensorMethods):
         "__dict__",
         "__weakref__",
         "_array",
+        "_autograd_meta",
         "_counter",
         "_grad_fn",
-        "_meta",
         "_output_nr",
         "_requires_grad",
         "_view",
@@ -84,7 +84,7 @@ class Tensor(TensorMethods):
     _output_nr: int
     _counter: Any
     _view: Any
-    _meta: Any
+    _autograd_meta: Any
 
     # What is still to be done with the elements of the array: nothing, except for a conjugate (see
     # `autograd.conjugate`).
@@ -272,7 +272,7 @@ def wrap(array: np.ndarray) -> Tensor:
     tensor._output_nr = 0
     tensor._counter = None
     tensor._view = None
-    tensor._meta = None
+    tensor._autograd_meta = None
     return tensor
 
 
