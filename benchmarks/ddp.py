@@ -37,7 +37,7 @@ from models import gpt_block
 
 ROOT = Path(__file__).resolve().parent.parent
 BAR = 0.55
-MODELS = {"GPT": 12, "MLP": 256}  # samples for each process
+MODELS = {"GPT": 12, "MLP": 1024}  # samples for each process
 
 
 def build(p: Any, name: str, batch: int, wrap: Callable[[Any], Any]) -> tuple[Any, Any]:

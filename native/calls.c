@@ -137,7 +137,7 @@ PyObject *taper_call_module(PyObject *self, PyObject *const *args, Py_ssize_t co
 
 static PyMethodDef call_method = {
     "__call__", (PyCFunction)(void (*)(void))call_module, METH_FASTCALL | METH_KEYWORDS,
-    "Compute the module's result: `forward`, with the hooks around it."};
+    "__call__($self, /, *args, **kwargs)\n--\n\nCompute the module's result: `forward`, with the hooks around it."};
 
 /* know_calls(Calls, hooks of all modules ..., note_module): gives the class its `__call__`. */
 PyObject *taper_know_calls(PyObject *self, PyObject *const *args, Py_ssize_t count) {

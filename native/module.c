@@ -32,6 +32,7 @@ static PyMethodDef methods[] = {
     ROW(polynomial),
     ROW(select),
     ROW(settled),
+    ROW_OF_ONE(know_foreign),
     ROW_OF_ONE(set_threads),
     ROW_OF_ONE(keep_memory),
     ROW(drop_memory),
@@ -69,6 +70,7 @@ static PyMethodDef methods[] = {
     ROW(channel_norm_backward),
     ROW(reduce),
     ROW(variance),
+    ROW_OF_ONE(glance),
     ROW(pool_maxima),
     ROW(pool_sums),
     ROW(pool_back),
@@ -118,6 +120,9 @@ static PyMethodDef methods[] = {
     ROW(filled_where),
     ROW(rolled),
     ROW(winograd),
+    ROW_OF_ONE(know_launch),
+    ROW_OF_ONE(address_of),
+    ROW(launch),
     {NULL, NULL, 0, NULL},
 };
 

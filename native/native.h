@@ -76,6 +76,7 @@ SEVERAL(put_rows);
 SEVERAL(polynomial);
 SEVERAL(select);
 SEVERAL(settled);
+ONE(know_foreign);
 ONE(set_threads);
 ONE(keep_memory);
 SEVERAL(drop_memory);
@@ -113,6 +114,7 @@ SEVERAL(channel_norm);
 SEVERAL(channel_norm_backward);
 SEVERAL(reduce);
 SEVERAL(variance);
+ONE(glance);
 SEVERAL(pool_maxima);
 SEVERAL(pool_sums);
 SEVERAL(pool_back);
@@ -162,5 +164,8 @@ SEVERAL(flipped);
 SEVERAL(filled_where);
 SEVERAL(rolled);
 SEVERAL(winograd);
+ONE(know_launch);
+ONE(address_of);
+SEVERAL(launch);
 
 #endif

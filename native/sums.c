@@ -371,3 +371,42 @@ PyObject *taper_variance(PyObject *self, PyObject *const *args, Py_ssize_t count
     run(&task, vary_rows, vary_strips);
     return Py_BuildValue("(NN)", result, mean);
 }
+
+/* Least, greatest (NaN if there is one), sum and sum of squares of what was seen. */
+INLINE void take_in(double *seen, double least, double greatest, double sum, double squares) {
+    if (least != least || least < seen[0]) seen[0] = least;
+    if (greatest != greatest || greatest > seen[1]) seen[1] = greatest;
+    seen[2] += sum;
+    seen[3] += squares;
+}
+
+FAST static void glance_at_pieces(void *context, npy_intp start, npy_intp stop) {
+    const Task *task = context;
+    for (npy_intp nr = start; nr < stop; nr++) {
+        const npy_intp first = nr * GRAIN, end = first + GRAIN < task->length ? first + GRAIN : task->length;
+        double seen[4] = {INFINITY, -INFINITY, 0, 0};
+        for (npy_intp at = first; at < end; at += BLOCK) { /* four readings, three of them in cache */
+            const npy_intp size = end - at < BLOCK ? end - at : BLOCK;
+            const float *x = task->x + at;
+            take_in(seen, extreme_of(x, size, SIGN), extreme_of(x, size, 0), sum_of(x, size), dot_of(x, x, size));
+        }
+        memcpy(task->pieces + 4 * nr, seen, sizeof seen);
+    }
+}
+
+/* glance(array): the least and the greatest element (NaN if there is one), the sum and the sum of squares
+ * with one pass over the memory; or None. */
+PyObject *taper_glance(PyObject *self, PyObject *value) {
+    Task task = {0};
+    npy_intp shape[NPY_MAXDIMS];
+    if (take_sizes(value, Py_None, 0, &task, shape) < 0) Py_RETURN_NONE;
+    const npy_intp count = (task.length + GRAIN - 1) / GRAIN;
+    task.pieces = scratch_take((size_t)count * 4 * sizeof(double));
+    if (task.pieces == NULL) return PyErr_NoMemory();
+    pool_compute(glance_at_pieces, &task, count, 1, count == 1);
+    double found[4] = {INFINITY, -INFINITY, 0, 0};
+    for (const double *piece = task.pieces; piece < task.pieces + 4 * count; piece += 4)
+        take_in(found, piece[0], piece[1], piece[2], piece[3]);
+    scratch_give(task.pieces);
+    return Py_BuildValue("(dddd)", found[0], found[1], found[2], found[3]);
+}

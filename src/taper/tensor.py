@@ -6,7 +6,8 @@ storage), conversion to Python and NumPy.  No maths: operators attach themselves
 
 The slots, all set by whoever makes a Tensor:
 
-    _array          the ndarray; its strides are the tensor's
+    _array          the ndarray; its strides are the tensor's.  On other devices than the CPU it is
+                    a foreign array (`arrays.foreign`)
     _requires_grad  True, False, or ASK for a view, whose answer depends on its base
     _grad_fn        the node that made it, None for leaves; for views read it through `grad_fn`
     _output_nr      which output of that node it is
@@ -18,24 +19,24 @@ The slots, all set by whoever makes a Tensor:
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import ForeignArray, device_of
 from taper.arrays.native import native
 from taper.arrays.strides import row_major, wrap_dim
+from taper.device import CPU, strided
 from taper.device import device as Device
 from taper.device import layout as Layout
-from taper.device import strided
 from taper.size import Size, of_shape
 
 if TYPE_CHECKING:  # what operators and autograd attach to the class; written by tools/stubs.py
     from taper.tensor_methods import TensorMethods
 else:
     TensorMethods = object
-
-CPU = Device("cpu")
 
 
 class Tensor(TensorMethods):
@@ -93,12 +94,18 @@ class Tensor(TensorMethods):
     # Binary operators of NumPy arrays and scalars give way to ours.
     __array_priority__ = 1000
 
-    # Every tensor is dense and on the CPU.
-    is_cuda = is_mps = is_xpu = is_ipu = is_hpu = is_mtia = is_maia = is_xla = False
-    is_meta = is_vulkan = is_sparse = is_sparse_csr = is_mkldnn = is_quantized = is_nested = False
-    is_cpu = True
+    # Every tensor is dense.
+    is_mps = is_xpu = is_ipu = is_hpu = is_mtia = is_maia = is_xla = False
+    is_vulkan = is_sparse = is_sparse_csr = is_mkldnn = is_quantized = is_nested = False
 
     __hash__ = object.__hash__
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls.__module__.startswith(("taper.", "torch.")) and "_shown" not in vars(cls):
+            for name in _TAKEN:
+                if name not in vars(cls):
+                    setattr(cls, name, _OwnAttribute(name))
 
     # --- what the array says -----------------------------------------------------------------
 
@@ -124,7 +131,20 @@ class Tensor(TensorMethods):
 
     @property
     def device(self) -> Device:
-        return CPU
+        array = self._array
+        return CPU if type(array) is np.ndarray else device_of(array)
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        return self.device.type == "meta"
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
 
     @property
     def layout(self) -> Layout:
@@ -231,7 +251,10 @@ class Tensor(TensorMethods):
             >>> x.data_ptr() == x.view(1, 2).data_ptr()
             True
         """
-        return self._array.ctypes.data if self._array.size else 0
+        array = self._array
+        if isinstance(array, ForeignArray):
+            return array.address
+        return array.ctypes.data if array.size else 0
 
     def storage_offset(self) -> int:
         """Return how many elements lie between the start of the storage and the first element."""
@@ -241,6 +264,44 @@ class Tensor(TensorMethods):
         if self._array.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
         return len(self._array)
+
+
+# Slots whose names classes of users have for something else.
+_TAKEN = ("_meta",)
+
+
+class _OwnAttribute:
+    """Gives the library its slot, and the code of users an attribute of the same name."""
+
+    __slots__ = ("name", "slot")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.slot = name, Tensor.__dict__[name]
+
+    def __get__(self, tensor: Any, owner: Any) -> Any:
+        if tensor is None:
+            return self
+        if _is_ours(sys._getframe(1)):
+            return self.slot.__get__(tensor, owner)
+        try:
+            return tensor.__dict__[self.name]
+        except KeyError:
+            kind = type(tensor).__name__
+            raise AttributeError(f"{kind!r} object has no attribute {self.name!r}") from None
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        if _is_ours(sys._getframe(1)):
+            self.slot.__set__(tensor, value)
+        else:
+            tensor.__dict__[self.name] = value
+
+    def __delete__(self, tensor: Any) -> None:
+        del tensor.__dict__[self.name]
+
+
+def _is_ours(frame: Any) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return bool(name == "taper" or name.startswith(("taper.", "torch.")))
 
 
 blank: functools.partial[Tensor] = functools.partial(
@@ -280,7 +341,9 @@ def is_key(value: Any) -> bool:
 
 
 def storage_of(array: np.ndarray) -> np.ndarray:
-    """Return the array that owns the memory `array` looks at."""
+    """Return the array that owns the memory `array` looks at; a foreign array's storage."""
+    if isinstance(array, ForeignArray):
+        return array.storage
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
@@ -288,6 +351,8 @@ def storage_of(array: np.ndarray) -> np.ndarray:
 
 def storage_offset(array: np.ndarray) -> int:
     """Return how many elements lie between the start of the storage and the array's first."""
+    if isinstance(array, ForeignArray):
+        return array.offset // array.itemsize
     if array.base is None or not array.size:
         return 0
     owner = storage_of(array)

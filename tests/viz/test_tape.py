@@ -97,7 +97,7 @@ def test_the_json_has_the_agreed_form(both_engines):
     }
 
 
-@pytest.mark.parametrize("size", [3, 1024, 1025, 70_001])
+@pytest.mark.parametrize("size", [3, 1024, 1025, 16_384, 16_385, 70_001])
 def test_a_summary_has_the_numbers_of_numpy(size):
     array = np.random.default_rng(0).standard_normal(size).astype(np.float32)
     summary = viz.Summary(array)
@@ -118,6 +118,13 @@ def test_a_summary_of_odd_numbers():
     assert viz.Summary(np.full(1, 1e-30, np.float32)).norm == pytest.approx(1e-30)
     assert viz.Summary(np.array([3 + 4j])).max == 5.0
     assert viz.Summary(taper.ones(2, dtype=taper.bfloat16)).values == [1.0, 1.0]
+    large = np.arange(50_000, dtype=np.float32)
+    large[[20_000, 49_999]] = np.nan
+    seen = viz.Summary(large)
+    assert (seen.min, seen.max, seen.nan) == (0.0, 49_998.0, 2)
+    assert math.isnan(seen.mean) and math.isnan(seen.norm)
+    large[0] = large[49_999] = -np.inf
+    assert (viz.Summary(large).min, viz.Summary(large[1:30_000]).min) == (-math.inf, 1.0)
     empty = viz.Summary(np.zeros((0, 3)))
     assert (empty.norm, empty.nan, empty.values) == (0.0, 0, [])
     json.dumps([odd.to_json(), empty.to_json()], allow_nan=False)

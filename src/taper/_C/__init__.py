@@ -55,7 +55,10 @@ _FunctionBase = context.BackwardCFunction
 _TensorBase = TensorBase = Tensor
 
 DisableTorchFunctionSubclass = overrides.disabled
-DisableTorchFunction = overrides.disabled
+DisableTorchFunction = overrides.all_disabled
+_EnableTorchFunction = overrides.enabled
+_disabled_torch_function_impl = overrides._disabled_torch_function_impl
+_disabled_torch_dispatch_impl = overrides._disabled_torch_dispatch_impl
 _TensorMeta = type(Tensor)
 Generator = random.Generator
 _LinAlgError = LinAlgError
@@ -72,6 +75,26 @@ def _is_torch_function_enabled() -> bool:
     return not overrides.is_off()
 
 
+def _is_torch_function_all_disabled() -> bool:
+    """Return whether neither classes nor modes are asked."""
+    return overrides.switch.all_off
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Return whether a mode sees functions."""
+    return bool(overrides.modes())
+
+
+def _len_torch_function_stack() -> int:
+    """Count the open modes."""
+    return len(overrides.switch.modes)
+
+
+def _get_function_stack_at(level: int) -> Any:
+    """Return an open mode, counted from the outermost."""
+    return overrides.switch.modes[level]
+
+
 def _are_functorch_transforms_active() -> bool:
     """Return whether a transform of `func` is at work."""
     return bool(local.state.transforms)
@@ -82,17 +105,9 @@ def _is_alias_of(data: Tensor, other: Tensor) -> bool:
     return data.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
-def _disabled_torch_function_impl(
-    cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
-) -> Any:
-    """Call a function as if no class handled functions itself; for `__torch_function__ =` this."""
-    with overrides.disabled():
-        return func(*args, **(kwargs or {}))
-
-
 # Parts of programs without Python: their names are asked for, and nothing is one.
 for _name in "Graph Value Node Block Function ScriptFunction ScriptModule TensorType".split():
     _sentence = f"torch._C.{_name}: programs are Python"
     globals()[_name] = answers.refused_class(_name, __name__, _sentence)
 
-__getattr__, __dir__ = on_first_use(globals(), ("_functorch",))
+__getattr__, __dir__ = on_first_use(globals(), ("_fft", "_functorch", "_linalg", "_special"))

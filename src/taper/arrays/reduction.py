@@ -42,6 +42,7 @@ def _nothing(*_: Any) -> Any:
 SUM, MEAN, LARGEST, SMALLEST, LOG_TOTAL = range(5)
 reduce_natively: Any = _nothing if native is None else native.reduce
 variance_natively: Any = _nothing if native is None else native.variance
+glance_natively: Any = _nothing if native is None else native.glance
 
 # NumPy adds rows one by one when it reduces an outer dimension; longer ones are cut into blocks.
 _LONG = 1024

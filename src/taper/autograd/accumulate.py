@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.strides import empty_with, is_dense, row_major
+from taper.arrays.strides import copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
+from taper.autograd.interception import are_formulas_seen, seen_made
 from taper.autograd.meta import (
     INFERENCE_COUNTER,
     UNSET,
@@ -27,7 +28,7 @@ from taper.autograd.meta import (
 )
 from taper.autograd.node import LIVE
 from taper.autograd.state import INFERENCE, NO_GRAD, local
-from taper.device import contiguous_format
+from taper.device import CPU, contiguous_format, strided
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
 
@@ -87,6 +88,9 @@ class AccumulateGrad(BuiltinNode):
         grad = grads[0]
         meta = self.variable._meta
         if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
+            if grad is not None and are_formulas_seen(local.state):
+                _accumulate_seen(self.variable, meta, grad)
+                grad = None
             return self._run([grad if grad is None else grad._array])
         if grad is not None and self.variable._requires_grad:
             with lock:
@@ -126,6 +130,30 @@ def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
             meta.grad = wrap(grad)
             if local.state.mode & INFERENCE:
                 meta.grad._counter = INFERENCE_COUNTER
+
+
+def _accumulate_seen(leaf: Tensor, meta: AutogradMeta, grad: Tensor) -> None:
+    """Do the work of `_accumulate` with operators, for who sees them."""
+    if not leaf._requires_grad:
+        return
+    if meta.grad is not None:
+        meta.grad.add_(grad)
+        return
+    array = grad._array
+    if array.strides == leaf._array.strides and _is_fresh(grad):
+        meta.grad = seen_made("detach", (grad,), {}, wrap(array))
+        return
+    sizes, strides = list(array.shape), list(layout(leaf._array))
+    options = {"dtype": grad.dtype, "layout": strided, "device": CPU}
+    made = wrap(empty_with(array.shape, tuple(strides), array.dtype, array))
+    made = seen_made("new_empty_strided", (grad, sizes, strides), options, made)
+    meta.grad = made.copy_(grad)
+
+
+def _is_fresh(grad: Tensor) -> bool:
+    """Return whether a gradient has memory of its own, which it fills."""
+    base = grad._array.base
+    return base is None or getattr(base, "nbytes", None) == grad._array.nbytes
 
 
 def accumulate_simply(leaf: Any, grads: list[Any]) -> bool:
@@ -198,9 +226,7 @@ def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
     """A copy of `grad` in the layout for the leaf `like`, also where the policy is off."""
     if (like.flags.c_contiguous and grad.size) or like.shape != grad.shape:
         return grad.copy(order="C")
-    copy = empty_with(grad.shape, layout(like), grad.dtype)
-    copy[...] = grad
-    return copy
+    return copied_with(grad, layout(like))
 
 
 def _recorded_copy(grad: Any, like: np.ndarray) -> Any:

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import as_array
 from taper.autograd.meta import INFERENCE_COUNTER, SharedCounter, VersionCounter
+from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.tensor import Tensor, wrap
 
 
@@ -83,11 +85,11 @@ class ConjugateView(Tensor):
 
     @property
     def _array(self) -> np.ndarray:
-        return np.asarray(self._change(self._memory))
+        return as_array(self._change(self._memory))
 
     @_array.setter
     def _array(self, array: np.ndarray) -> None:
-        self._memory = np.asarray(self._change(array))
+        self._memory = as_array(self._change(array))
 
     @property
     def __class__(self) -> Any:
@@ -101,6 +103,14 @@ class ConjugateView(Tensor):
 _CLASS: Any = object.__dict__["__class__"]
 
 
+def _handler(kind: type[Tensor]) -> Any:
+    """Return what a class has as `__torch_function__`; Tensor itself is not asked."""
+    if kind is Tensor:
+        return _disabled_torch_function_impl
+    found = [vars(each) for each in kind.__mro__ if "__torch_function__" in vars(each)]
+    return found[0]["__torch_function__"]
+
+
 def _class_showing(kind: type[Tensor], change: Any) -> type[Tensor]:
     """Return the class of objects of a user's class whose elements are still to be changed."""
     if change is None:
@@ -108,6 +118,7 @@ def _class_showing(kind: type[Tensor], change: Any) -> type[Tensor]:
     bases = (ConjugateView,) if kind is Tensor else (ConjugateView, kind)
     members = {"__slots__": (), "_change": staticmethod(change), "_shown": kind}
     members |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    members["__torch_function__"] = _handler(kind)
     metaclass: Any = type(kind)
     made: type[Tensor] = metaclass(kind.__name__, bases, members)
     return made
@@ -130,7 +141,7 @@ def _of_memory(name: str) -> Callable[..., Any]:
 
 
 # The memory itself knows where the elements lie and how many there are: nothing is computed.
-for _name in ("dtype", "nbytes", "ndim", "shape"):
+for _name in ("device", "dtype", "nbytes", "ndim", "shape"):
     setattr(ConjugateView, _name, property(_property_of_memory(_name)))
 for _name in (
     "data_ptr",

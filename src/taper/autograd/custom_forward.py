@@ -16,6 +16,7 @@ from taper.autograd.context import BackwardCFunction
 from taper.autograd.custom_jvp import run_jvp
 from taper.autograd.duals import tangent as tangent_of
 from taper.autograd.meta import Creation
+from taper.autograd.overrides import watch
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import SavedValue
 from taper.autograd.state import (
@@ -250,6 +251,7 @@ def _finish_output(
         output = make_view(output, output._array, Creation.FUNCTION)
         if kind is not Tensor and not kind.__module__.startswith(CLASS_PATHS):
             output.__class__ = kind  # an instance of the user's subclass stays one (§F22)
+            watch(output)
     elif not differentiable and output._view is None and output._grad_fn is not None:
         output.detach_()  # recorded inside `forward`, whose records must not show
     record = output._view

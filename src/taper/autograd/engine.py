@@ -28,8 +28,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-import numpy as np
-
+from taper.arrays.foreign import as_array
 from taper.arrays.strides import broadcast_clash
 from taper.autograd import anomaly_mode as anomaly
 from taper.autograd.accumulate import AccumulateGrad, accumulate_simply
@@ -204,7 +203,7 @@ def receive(received: dict[Node, list[Any]], node: Node, nr: int, grad: Any) -> 
     elif isinstance(grad, Tensor):
         grads[nr] = present + grad
     elif grad is not None:
-        grads[nr] = lay_out_sum(np.asarray(present + grad), present, grad)
+        grads[nr] = lay_out_sum(as_array(present + grad), present, grad)
 
 
 def _run_and_send(

@@ -13,6 +13,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.elements import Zeros
+from taper.arrays.foreign import as_array
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
@@ -42,16 +43,13 @@ def lay_out_sum(total: np.ndarray, present: np.ndarray, grad: np.ndarray) -> np.
 
 def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
     """The result `position` of a node as the output `nr` of what its edge leads to takes it."""
-    if isinstance(target, Tensor):
-        shape, dtype = _expected_by(target, source)
-    else:
-        shape, dtype = target._output_metadata(nr)
+    shape, dtype = _expected(target, nr, source)
     if grad.__class__ is np.ndarray and grad.dtype is dtype:
         if grad.shape == shape:
             return grad
         if grad.ndim == 2 and grad.shape[1:] == shape:
             return column_sums(grad)  # of a bias, in most cases
-    array = grad._array if isinstance(grad, Tensor) else np.asarray(grad)
+    array = grad._array if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target
         if leaf is not target and leaf._meta.former is not None:
@@ -95,12 +93,27 @@ def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.n
     """What `fit` makes of an array for an edge that takes `shape` and `dtype`."""
     if grad.dtype is dtype and grad.ndim == 2 and grad.shape[1:] == shape:
         return column_sums(grad)
-    array = np.asarray(grad)
+    array = as_array(grad)
     if array.shape != shape:
         array = sum_to(array, shape)
     if array.dtype == dtype:
         return array
     return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype)
+
+
+def _expected(target: Any, nr: int, source: Node) -> tuple[tuple[int, ...], Any]:
+    if isinstance(target, Tensor):
+        return _expected_by(target, source)
+    found: tuple[tuple[int, ...], Any] = target._output_metadata(nr)
+    return found
+
+
+def expected_at(node: Node, position: int) -> tuple[tuple[int, ...], Any] | None:
+    """Shape and dtype of what an edge of a node takes; None for an edge that leads nowhere."""
+    following = node._edges[position]
+    if following is None:
+        return None
+    return _expected(following, node._edge_nrs[position], node)
 
 
 def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
@@ -145,4 +158,4 @@ def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         for dim, length in enumerate(shape)
         if length == 1 and array.shape[lead + dim] != 1
     )
-    return np.asarray(sum_array(array, axes, True, array.dtype)).reshape(shape)
+    return as_array(sum_array(array, axes, True, array.dtype)).reshape(shape)

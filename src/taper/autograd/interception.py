@@ -68,6 +68,38 @@ def announce_write(tensor: Any) -> None:
             listener(tensor)
 
 
+def are_formulas_seen(state: State) -> bool:
+    """Return whether an interceptor wants to see the operators of backward passes."""
+    return any(hasattr(each, "sees_formulas") for each in state.interceptors)
+
+
+def seen_made(name: str, arguments: tuple[Any, ...], options: dict[str, Any], result: Any) -> Any:
+    """Show a tensor that the library has made itself to who sees what PyTorch calls there.
+
+    The answer may be another tensor.  `name` is that of PyTorch's operator.
+    """
+    stack = local.state.interceptors
+    if not stack or not hasattr(stack[-1], "see_made"):
+        return result
+    _set(local.state, stack[:-1])
+    try:
+        return stack[-1].see_made(name, arguments, options, result)
+    finally:
+        _set(local.state, stack)
+
+
+def seen_node(node: Any, grads: Any) -> Any:
+    """Show a node of a backward pass as a whole, if somebody wants to see it so; else None."""
+    stack = local.state.interceptors
+    if not stack or not hasattr(stack[-1], "see_node"):
+        return None
+    _set(local.state, stack[:-1])
+    try:
+        return stack[-1].see_node(node, grads)
+    finally:
+        _set(local.state, stack)
+
+
 def intercept(call: Call, state: State, perform: Callable[[], Any]) -> Any:
     """Give a call to the topmost interceptor; `perform` calls the operator again without it."""
     stack = state.interceptors

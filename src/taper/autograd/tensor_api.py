@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from taper import dtypes
+from taper.arrays.foreign import is_foreign
 from taper.autograd.accumulate import AccumulateGrad, remember_former
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.backward import of_a_loss
@@ -29,7 +30,7 @@ from taper.autograd.meta import (
 )
 from taper.autograd.meta import is_inference as made_in_inference
 from taper.autograd.node import Node
-from taper.autograd.overrides import Default
+from taper.autograd.overrides import Default, _disabled_torch_dispatch_impl
 from taper.autograd.provenance import describe
 from taper.autograd.saved import SavedValue
 from taper.autograd.state import INFERENCE, local
@@ -80,7 +81,7 @@ _USE_DETACH = (
 def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
     """Set the flag of a leaf, checked against its dtype."""
     if value:
-        dtype = tensor.dtype
+        dtype = dtypes.FROM_NUMPY[memory_of(tensor).dtype]  # as nobody is to be asked here
         if not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(refusal)
         if tensor._counter is INFERENCE_COUNTER and not local.state.mode & INFERENCE:
@@ -185,6 +186,8 @@ def _set_grad(self: Tensor, value: Any) -> None:
             "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
             "downstream systems that assume they match."
         )
+    if is_foreign(value._array) or is_foreign(self._array):
+        _refuse_other_device(self, value)
     if value._array.shape != self._array.shape:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of "
@@ -195,6 +198,15 @@ def _set_grad(self: Tensor, value: Any) -> None:
     meta.grad = value
     array = value._array
     meta.odd_layout = array.strides != self._array.strides or not array.flags.forc
+
+
+def _refuse_other_device(tensor: Tensor, grad: Tensor) -> None:
+    mine, other = tensor.device.type, grad.device.type
+    if mine != other:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{other}' to a tensor with device "
+            f"type '{mine}'. Please ensure that the gradient and the tensor are on the same device"
+        )
 
 
 def _delete_grad(self: Tensor) -> None:
@@ -540,6 +552,11 @@ def _set_data(self: Tensor, value: Any) -> None:
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
     array = memory_of(value)
+    if value.is_meta is not self.is_meta:
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+            "incompatible tensor type."
+        )
     same = array.dtype == self._array.dtype
     if not (same and array.shape == self._array.shape) and self._grad_fn is None:
         if wants_grad(self):
@@ -582,7 +599,8 @@ def _volatile(self: Tensor) -> bool:
     return False
 
 
-Tensor.__torch_function__ = Default.__torch_function__
+Tensor.__torch_function__ = vars(Default)["__torch_function__"]
+Tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
 
 for _name, _property in {
     "requires_grad": property(

@@ -33,3 +33,9 @@ def share_cores(rank: int, world_size: int) -> None:
             share,
             "s" * (share != 1),
         )
+
+
+def has_spare_core(world_size: int) -> bool:
+    """Return whether the processes of this machine leave a core to their groups' threads."""
+    beside = int(os.environ.get("LOCAL_WORLD_SIZE") or world_size)
+    return allowed_cores() > beside * get_num_threads()

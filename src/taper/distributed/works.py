@@ -1,7 +1,8 @@
 """What `async_op=True` returns, and the thread of a group that does such work.
 
 A backend's operations block.  A call without `async_op` runs in the caller's thread, unless work is
-queued; then it queues behind it, since all processes must do the same in the same order.
+queued; then it queues behind it, since all processes must do the same in the same order.  Who waits
+for queued work does it, as far as the group's thread has not begun it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Work:
         self._source: int | None = None
         self._future: Future[Any] | None = None
         self._future_lock = threading.Lock()
+        self._queue: Queue | None = None
 
     def _execute(self) -> None:
         """Do the operation, in whatever thread this is."""
@@ -36,6 +38,9 @@ class Work:
                 run()
         except Exception as error:
             self._complete(error)
+        except BaseException:  # Ctrl-C, where the waiting thread does the operation itself
+            self._complete(RuntimeError(f"{self._operation}: interrupted"))
+            raise
         else:
             self._complete(None)
 
@@ -60,6 +65,8 @@ class Work:
             timeout: how long to wait at most; else as long as an operation of the group may take.
         """
         seconds = timeout.total_seconds() if timeout else None  # no time: no limit, as PyTorch
+        if seconds is None and self._queue is not None:
+            self._queue.help(self)
         if not self._done.wait(seconds):
             raise RuntimeError(
                 f"{self._operation}: not done after waiting {round((seconds or 0) * 1000)}ms"
@@ -120,6 +127,7 @@ class Queue:
         self._changed = threading.Condition()
         self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._is_wanted = False  # whether the thread has to do what is waiting
         self._is_closed = False
 
     def run(self, job: Callable[[], Any]) -> None:
@@ -133,16 +141,24 @@ class Queue:
             return
         self.start(Work(job, [], self._name)).wait()
 
-    def start(self, work: Work) -> Work:
+    def start(self, work: Work, lazily: bool = False) -> Work:
         """Let the group's thread do an operation after those before it.
 
         What a callback of one operation starts comes right after this one, on all processes.
+
+        Args:
+            work: the operation.
+            lazily: let it be done by whoever waits for it, unless something is started after it.
         """
         if threading.current_thread() is self._thread:
             work._execute()
             return work
+        work._queue = self
         with self._changed:
             self._waiting.append(work)
+            if lazily:
+                return work
+            self._is_wanted = True
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._serve, daemon=True, name=f"taper group {self._name}"
@@ -150,6 +166,11 @@ class Queue:
                 self._thread.start()
             self._changed.notify()
         return work
+
+    def help(self, work: Work) -> None:
+        """Do operations here until one is done: waking the group's thread takes longer."""
+        while not work._done.is_set() and threading.current_thread() is not self._thread:
+            self._do_next()
 
     def close(self) -> None:
         """End the thread after what is queued."""
@@ -160,11 +181,21 @@ class Queue:
     def _serve(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                self._changed.wait_for(
+                    lambda: (self._is_wanted and self._waiting) or self._is_closed
+                )
                 if not self._waiting:
                     return
-                work = self._waiting[0]
-            with self._turn:
-                work._execute()
-            with self._changed:
-                self._waiting.popleft()
+            self._do_next()
+
+    def _do_next(self) -> None:
+        """Do the first of the waiting operations, when the one that is being done has ended."""
+        with self._turn:
+            if not self._waiting:
+                return
+            try:
+                self._waiting[0]._execute()
+            finally:
+                with self._changed:
+                    self._waiting.popleft()
+                    self._is_wanted = self._is_wanted and bool(self._waiting)

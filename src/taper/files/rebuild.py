@@ -16,6 +16,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import BYTE, on_bytes
 from taper.autograd.conjugate import change_of, showing
+from taper.autograd.overrides import watch
 from taper.files.refusals import failed
 from taper.nn.parameter import Parameter
 from taper.storage import TypedStorage
@@ -122,6 +123,7 @@ def of_type(made: Any, kind: Any, state: Any) -> Any:
         raise failed(f"a tensor must be rebuilt, but got {type(made)}")
     if kind is not made.__class__:
         made.__class__ = kind
+        watch(made)
     set_attributes(made, state)
     return made
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.autograd.state import local
 from taper.tensor import Tensor
 
@@ -84,6 +85,8 @@ class BatchedTensor(Tensor):
 
     _level: Level
     _whole: Tensor
+
+    __torch_function__ = _disabled_torch_function_impl
 
     if not TYPE_CHECKING:
         item = __float__ = __int__ = __complex__ = __index__ = _refusing(NO_ITEM)

@@ -14,6 +14,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import on_bytes
 from taper.arrays.shared_memory import AVAILABLE, Segment, bytes_of, keeper_of
+from taper.autograd.overrides import watch
 from taper.autograd.views import requires_grad
 from taper.factory import finish
 from taper.pickling import reduce_tensor, warn_if_has_hooks
@@ -105,6 +106,7 @@ def _rebuild_shared(
     made = finish(array, wants_grad)
     if kind is not Tensor:
         made.__class__ = kind
+        watch(made)
     return made
 
 

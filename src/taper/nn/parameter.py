@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from taper.autograd.conjugate import class_showing, look_at, memory_of
+from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.transforms import mark_made
 from taper.autograd.views import version_counter
@@ -61,6 +62,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
     """
 
     __slots__ = ()
+
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if data is None:
@@ -344,6 +347,8 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor):
         >>> taper.nn.UninitializedBuffer()
         <UninitializedBuffer>
     """
+
+    __torch_function__ = _disabled_torch_function_impl
 
     __slots__ = ()
     cls_to_become = Tensor

@@ -67,7 +67,7 @@ _KINDS = {
     "Indices": "indices",
 }
 TENSOR_KINDS = frozenset(_KINDS.values())
-_PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel", "geometry")
+_PROPERTIES = ("shape", "device", "dtype", "ndim", "strides", "numel", "geometry")
 
 
 class DeclarationError(TypeError):
@@ -432,6 +432,26 @@ def inplace_function(function: Any) -> Callable[..., Any]:
         in_place.__wrapped__ = InPlace(entry)
     found: Callable[..., Any] = entry.lazy_functions["inplace"]
     return found
+
+
+def method_of(function: Any, name: str) -> Any:
+    """Return an operator's function as a method: an object of its own, as in PyTorch.
+
+    `__torch_function__` is told which of the two was called.
+    """
+    entry: Any = getattr(function, "__wrapped__", None)
+    if not isinstance(entry, Op):
+        return function
+    base = "inplace" if isinstance(entry, InPlace) else ""
+    if base not in entry.lazy_functions or entry.lazy_functions[base] is not function:
+        return function
+    variant = f"{base}.{name}"
+    if variant not in entry.lazy_functions:
+        method: Any = lazy_function(entry, variant)
+        method.__name__ = method.__qualname__ = function.__name__
+        method.__doc__ = function.__doc__
+        method.__dict__.update(function.__dict__)
+    return entry.lazy_functions[variant]
 
 
 def operator_method(function: Any, name: str) -> Any:

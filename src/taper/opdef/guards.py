@@ -22,6 +22,7 @@ import numpy as np
 from taper.arrays.native import native
 from taper.arrays.scalars import type_name
 from taper.autograd.detours import original_of
+from taper.autograd.overrides import notice
 from taper.factory import no_memory
 from taper.opdef import NAMESPACE, REQUIRED, Param, parameters_of, quick_ways, registry
 from taper.opdef.backward import Source, define
@@ -62,7 +63,7 @@ def guarded(label: str, function: Any, module: str) -> Any:
         return function
     known = _waiting.get(f"{module}:{label}")
     if known is not None and known.__wrapped__ is function:
-        return known  # as a method and as a function
+        return known
     code = _template.__code__
     consts = tuple(f"{module}:{label}" if each == "@name@" else each for each in code.co_consts)
     code = code.replace(co_consts=consts, co_name=label, co_qualname=label)
@@ -70,7 +71,7 @@ def guarded(label: str, function: Any, module: str) -> Any:
     guard.__doc__ = function.__doc__
     guard.__annotations__ = function.__annotations__
     guard.__dict__.update(function.__dict__)
-    guard.__module__ = module
+    guard.__module__ = module.removesuffix(".Tensor")  # a method has a guard of its own
     guard.__wrapped__ = function  # type: ignore[attr-defined]
     _waiting[f"{module}:{label}"] = guard
     return guard
@@ -99,16 +100,18 @@ def _first_guard(key: str) -> Any:
     number = f"G{len(NAMESPACE)}"
     NAMESPACE[number] = function
     NAMESPACE[f"{number}_tensors"] = _tensor_names(inner)
+    NAMESPACE[f"{number}_guard"] = guard
     plain = inner is function and not original.__code__.co_flags & _STARRED
     quick = quick_ways.get(function, "") if native is not None else ""
     _provide_names(quick)
     label = key.partition(":")[2]
     text = _guard_source(label, number, _Parameters(original, plain or bool(quick)), quick)
-    guard.__code__ = define(f"guard of {label}", text).__code__
+    form = original_of(guard)
+    form.__code__ = define(f"guard of {label}", text).__code__
     if plain or quick:
-        guard.__defaults__ = original.__defaults__
-        guard.__kwdefaults__ = original.__kwdefaults__
-    return guard
+        form.__defaults__ = original.__defaults__
+        form.__kwdefaults__ = original.__kwdefaults__
+    return form
 
 
 def _provide_names(quick: str) -> None:
@@ -134,6 +137,7 @@ class _Parameters:
         self.spelled = spelled
         self.heads, self.calls = ["*args", "**kwargs"], ["*args", "**kwargs"]
         self.given = f"dict(zip({self.names!r}, args), **kwargs), args"
+        self.values = "*args, *kwargs.values()"
         if spelled:
             positional = [each for each in params if not each.keyword_only]
             keywords = [each for each in params if each.keyword_only]
@@ -144,6 +148,7 @@ class _Parameters:
             self.calls += [f"{each.name}={each.name}" for each in keywords]
             named = ", ".join(f"{name!r}: {name}" for name in self.names)
             self.given = f"{{{named}}}, {starred}"
+            self.values = "".join(f"{name}, " for name in self.names) + f"*{star}" * bool(star)
 
 
 def _head(param: Param) -> str:
@@ -163,15 +168,38 @@ def _guard_source(label: str, number: str, params: _Parameters, quick: str) -> s
     if quick:
         source.add(f"made = {quick}\nif made is not None:\n    return made")
     refuse = f"raise refused({label!r}, {number}_tensors, {params.given}"
+    named = [each for each in params.calls if "=" in each or each.startswith("**")]
+    plain = "".join(f"{each}, " for each in params.calls if each not in named)
+    again = f"return ask_again({number}_guard, ({plain}), dict({', '.join(named)}))"
     if arrays:
         source.add(f"if {' or '.join(arrays)}:\n    {refuse})")
     source.add(
         f"try:\n"
         f"    return {number}({', '.join(params.calls)})\n"
         f"except LEAKS as error:\n"
-        f"    {refuse}, error) from None"
+        f"    if notice(({params.values})):\n"
+        f"        {again}\n"
+        f"    {refuse}, error) from None\n"
+        f"except TypeError:\n"
+        f"    if notice(({params.values})):\n"
+        f"        {again}\n"
+        f"    raise"
     )
     return source.text()
+
+
+def _ask_again(guard: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a public function once more, which now asks, without what has its default."""
+    form = original_of(guard)
+    usual = form.__kwdefaults__ or {}
+    kwargs = {name: value for name, value in kwargs.items() if value is not usual.get(name, guard)}
+    defaults = form.__defaults__ or ()
+    required = form.__code__.co_argcount - len(defaults)
+    while required < len(args) <= form.__code__.co_argcount:
+        if args[-1] is not defaults[len(args) - 1 - required]:
+            break
+        args = args[:-1]
+    return guard(*args, **kwargs)
 
 
 def refused(
@@ -212,6 +240,8 @@ NAMESPACE.update(
     first_guard=_first_guard,
     refused=refused,
     LEAKS=LEAKS,
+    ask_again=_ask_again,
+    notice=notice,
     SEVERAL=(tuple, list),
     ndarray=np.ndarray,
 )

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import device_of, is_array
 from taper.autograd import natively
 from taper.autograd.conjugate import memory_of
 from taper.autograd.node import LEAF, LIVE
@@ -358,9 +359,10 @@ def _shape(value: Any) -> Any:
 
 PROPERTIES: dict[str, Any] = {
     "shape": _shape,
+    "device": lambda value: device_of(array_of(value)),
     "dtype": lambda value: array_of(value).dtype,
     "ndim": lambda value: array_of(value).ndim,
     "strides": lambda value: memory_of(value).strides,
     "numel": lambda value: array_of(value).size,
-    "geometry": lambda value: geometry(value if type(value) is np.ndarray else memory_of(value)),
+    "geometry": lambda value: geometry(value if is_array(value) else memory_of(value)),
 }

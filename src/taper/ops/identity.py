@@ -7,12 +7,14 @@ one object for each name, so objects are compared by identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from taper.autograd.interception import Call
-from taper.opdef import Op, Param, composites, registry
+from taper.opdef import Op, Param, composites, inplace_function, registry
 from taper.ops.on_demand import load_all
+from taper.ops.schemas import schema_of
 from taper.tensor import Tensor
 
 # Table name -> name.overload, for entries whose name or overload follows from no rule.
@@ -67,7 +69,7 @@ _NAMED = """
     squeeze_all_copy:squeeze_copy.default squeeze_dim_copy:squeeze_copy.dim
     squeeze_dims_copy:squeeze_copy.dims strided_copy:as_strided_copy.default
     transpose_copy:transpose_copy.int unbound_copy:unbind_copy.int viewed_copy:view_copy.default
-    where_self:where.self
+    where_self:where.self _reshape_alias:view.default
     xlogy_other_number:xlogy.Scalar_Other xlogy_self_number:xlogy.Scalar_Self
     histogram_bin_ct:histogram.bin_ct histogram_bins_tensor:histogram.bins_tensor
 """
@@ -175,8 +177,40 @@ class OpOverload:
         ending = "" if self._overloadname == "default" else f".{self._overloadname}"
         return f"{self.__qualname__}{ending}"
 
+    # What `dispatching` gives instead: the result of the call that a handler was told of.
+    performed: Callable[..., Any] = staticmethod(lambda func, args, kwargs: None)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _function(self._opname, self._overloadname)(*args, **kwargs)
+        result = self.performed(self, args, kwargs)
+        return run_overload(self, args, kwargs) if result is None else result
+
+    @functools.cached_property
+    def _schema(self) -> Any:
+        """The names of the arguments, and which of them are written."""
+        entry = _overloads().get(self._opname, {}).get(self._overloadname)
+        return schema_of(self._opname, self._overloadname, entry)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the result shares the memory of the first argument, which is not written."""
+        entry = _overloads().get(self._opname, {}).get(self._overloadname)
+        return bool(entry is not None and entry.view and not self._schema.is_mutable)
+
+    @property
+    def op(self) -> Any:
+        """What a call runs."""
+        return self.__call__
+
+    tags: tuple[Any, ...] = ()
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a composite function as the operators that it calls; NotImplemented for others."""
+        entry = _overloads().get(self._opname, {}).get(self._overloadname)
+        return NotImplemented if entry is not None else run_overload(self, args, kwargs)
+
+    def redispatch(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator; the keys of PyTorch's dispatcher have no meaning here."""
+        return self(*args, **kwargs)
 
     def __deepcopy__(self, memo: Any) -> OpOverload:
         return self
@@ -413,9 +447,26 @@ def _convolution_backward(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 # Operators whose arguments or results differ from those of the entry.
 _ADAPTED: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
+    "_local_scalar_dense": lambda self: self.item(),
     "_softmax": _softmax,
+    "lift_fresh": lambda self: self,
     "convolution_backward": _convolution_backward,
 }
+
+
+def run_overload(overload: OpOverload, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Run an overload with arguments as PyTorch's operators take them."""
+    name = overload._opname
+    entry = None if name in _ADAPTED else _overloads().get(name, {}).get(overload._overloadname)
+    if entry is None:
+        return _function(name, overload._overloadname)(*args, **kwargs)
+    if "out" in kwargs:
+        return _function(name, overload._overloadname)(*args, **kwargs)
+    # PyTorch's operators may take more than the entry, which has no use for it.
+    arguments = entry.arguments(args[: len(entry.params) - len(entry.keyword_names)], dict(kwargs))
+    plain = _plain_name(entry, arguments).partition(".")[0]
+    in_place = name.endswith("_") and plain != name
+    return entry.call(inplace_function(entry.function) if in_place else entry.function, arguments)
 
 
 # Parameters that PyTorch's operators take by keyword, wherever they stand in the table.
@@ -436,6 +487,57 @@ def call_arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
     while positional and (positional[-1][1] is None or _is_default(*positional[-1])):
         positional.pop()
     return tuple(_as_list(value) for _, value in positional), keywords
+
+
+def shown_arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments of a call as `__torch_dispatch__` is told of them."""
+    args, kwargs = call_arguments(call)
+    name = _plain_name(call.op, call.arguments).partition(".")[0]
+    if name in _MORE_SHOWN:
+        args = (*args, *_MORE_SHOWN[name](args, call.arguments))
+    for place, value in reversed(_LEFT_OUT.get(name, ())):
+        if len(args) == place + 1 and args[place] == value:
+            args = args[:place]
+    if name in _NAMED_SHOWN and len(args) > _NAMED_SHOWN[name][0]:
+        place, keyword = _NAMED_SHOWN[name]
+        kwargs = {keyword: args[place], **kwargs}
+        args = args[:place]
+    return args, kwargs
+
+
+# What PyTorch's operators get more than the entry, where it cannot be left out.
+_MORE_SHOWN: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("_softmax", "_log_softmax"), lambda args, given: (False,)),
+    **dict.fromkeys(
+        ("_softmax_backward_data", "_log_softmax_backward_data"),
+        lambda args, given: (given[0].dtype,) if len(args) == 3 else (),
+    ),
+    "hardtanh": lambda args, given: given[1:3] if len(args) == 1 else (),
+    "constant_pad_nd": lambda args, given: (0.0,) if len(args) == 2 else (),
+    "_cdist_forward": lambda args, given: (None,) if len(args) == 3 else (),
+    "avg_pool2d_backward": lambda args, given: (None,) if len(args) == 7 else (),
+}
+# Defaults of PyTorch's operators that the entry has not: places and values, if they come last.
+_LEFT_OUT: dict[str, tuple[tuple[int, Any], ...]] = {
+    "linalg_vector_norm": ((1, 2),),
+    "sort": ((2, False),),
+    "multinomial": ((2, False),),
+    "max_pool2d_with_indices": ((2, []), (3, [0, 0]), (4, [1, 1])),
+    "avg_pool2d": ((2, []), (3, [0, 0])),
+    "mse_loss": ((2, 1),),
+    "smooth_l1_loss": ((2, 1), (3, 1.0)),
+    "huber_loss": ((2, 1), (3, 1.0)),
+    "binary_cross_entropy": ((2, None), (3, 1)),
+    "binary_cross_entropy_with_logits": ((2, None), (3, None), (4, 1)),
+    "soft_margin_loss": ((2, 1),),
+    "gelu_backward": ((2, "none"),),
+}
+_NAMED_SHOWN = {
+    "std": (2, "correction"),
+    "var": (2, "correction"),
+    "std_mean": (2, "correction"),
+    "var_mean": (2, "correction"),
+}
 
 
 def _is_keyword(param: Param) -> bool:

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from taper.opdef import methods, quick_ways
+from taper.opdef import method_of, methods, quick_ways
 from taper.opdef.guards import guarded
 from taper.ops.provided import PROVIDES
 from taper.tensor import Tensor
@@ -49,11 +49,9 @@ def load_family(family: str) -> Any:
 
 
 def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function as a method: in its public form if it has a quick way there."""
-    if function not in quick_ways:
-        return function
-    form: Callable[..., Any] = guarded(name, function, "taper")
-    return form
+    """Return a function as a method: in a public form of its own if it has a quick way there."""
+    form: Callable[..., Any] = method_of(function, name)
+    return guarded(name, function, "taper.Tensor") if function in quick_ways else form
 
 
 def load_all() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.reduction import glance_natively
 from taper.tensor import Tensor
 from taper.viz.reading import dtype_name
 
@@ -159,17 +160,22 @@ def _numbers(flat: np.ndarray) -> tuple[Any, ...]:
     if not flat.size:
         return math.nan, math.nan, math.nan, 0.0, 0
     flat = _wide(flat)
-    ordered = _comparable(flat)
-    low, high = ordered.min(), ordered.max()
+    low, high, total, square = glance_natively(flat) or _glance(flat)
     missing = 0
-    if np.isnan(low):
+    if math.isnan(low):
+        ordered = _comparable(flat)
         missing = int(np.isnan(ordered).sum())
-        low, high = np.fmin.reduce(ordered), np.fmax.reduce(ordered)
-    square = float(np.vdot(flat, flat).real)
+        low, high = float(np.fmin.reduce(ordered)), float(np.fmax.reduce(ordered))
     if not math.isfinite(square) or square < 1e-30:  # the range of float32 may be too small
         square = float(np.square(np.abs(flat).astype(np.float64)).sum())
-    mean = (np.add.reduce(flat) / flat.size).item()  # not `mean`, which warns of overflow
-    return float(low), float(high), mean, math.sqrt(square), missing
+    return low, high, total / flat.size, math.sqrt(square), missing
+
+
+def _glance(flat: np.ndarray) -> tuple[float, float, Any, float]:
+    """Return least, greatest, sum and sum of squares; the native module has it in one pass."""
+    ordered = _comparable(flat)
+    total = np.add.reduce(flat).item()
+    return float(ordered.min()), float(ordered.max()), total, float(np.vdot(flat, flat).real)
 
 
 def plain(value: Any) -> Any:

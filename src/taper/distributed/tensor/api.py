@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from taper.arrays.strides import row_major, wrap_dim
 from taper.autograd.grad_mode import no_grad
+from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.distributed import collectives
 from taper.distributed.device_mesh import DeviceMesh
 from taper.distributed.groups import default_group
@@ -70,6 +71,8 @@ class DTensor(Tensor):
     _mesh: DeviceMesh
     _whole: Size
     _wrapped_grad: Any
+
+    __torch_function__ = _disabled_torch_function_impl
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         raise RuntimeError("use DTensor.from_local or distribute_tensor to make a DTensor")

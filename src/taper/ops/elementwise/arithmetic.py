@@ -327,7 +327,8 @@ def div_true_self(grad, other):
 
 @derivative(div_true, wrt="other")
 def div_true_other(grad, self, other):
-    return -grad * conj((self / other) / other)
+    share = (self / other) / other
+    return -grad * conj(share)
 
 
 def _quotient(self: ndarray, other: ndarray, mode: str) -> Any:

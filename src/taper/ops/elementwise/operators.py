@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper.dtypes import FROM_NUMPY
-from taper.opdef import inplace_function, methods, operator_method
+from taper.opdef import inplace_function, method_of, methods, operator_method
 from taper.opdef.operands import NUMBERS
 from taper.ops.elementwise.arithmetic import (
     add,
@@ -121,9 +121,9 @@ _METHODS: dict[str, Any] = {
     "__rmod__": _reflected(remainder, "__rmod__"),
     "__pow__": _power,
     "__rpow__": _reflected(pow, "__rpow__"),
-    "__neg__": neg,
+    "__neg__": method_of(neg, "neg"),
     "__pos__": positive,
-    "__abs__": abs,
+    "__abs__": method_of(abs, "abs"),
     "__invert__": _invert,
     "__and__": operator_method(bitwise_and, "__and__"),
     "__rand__": operator_method(bitwise_and, "__rand__"),

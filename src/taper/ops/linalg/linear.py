@@ -58,22 +58,22 @@ def linear(
         bias_ndim = bias._array.ndim
     else:
         raise not_tensors("linear", input=input, weight=weight, bias=bias)
-    turned, ndim = t(weight), weight._array.ndim
+    ndim = weight._array.ndim
     if not array.ndim or not ndim:
         raise RuntimeError(
             "both arguments to linear need to be at least 1D, but they are "
             f"{array.ndim}D and {ndim}D"
         )
     if bias is None:
-        return matmul(input, turned)
+        return matmul(input, t(weight))
     if bias_ndim > 1 or not array.flags.c_contiguous:
-        product = matmul(input, turned)
+        product = matmul(input, t(weight))
         if local.state.transforms:  # the bias may differ from example to example
             return product.add(bias)
         return product.add_(bias)
     *lead, features = array.shape
     rows = view_as_shape(input, (math.prod(lead), features))
-    return view_as_shape(addmm(bias, rows, turned), (*lead, weight._array.shape[0]))
+    return view_as_shape(addmm(bias, rows, t(weight)), (*lead, weight._array.shape[0]))
 
 
 # --- bilinear --------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from taper import dtypes
 from taper.arrays.memory import BYTE, all_bytes, extent, on_bytes
 from taper.arrays.shared_memory import AVAILABLE, Lease, Segment, bytes_of, keeper_of
 from taper.arrays.strides import owner_of
+from taper.autograd.overrides import watch
 from taper.autograd.views import requires_grad
 from taper.factory import finish
 from taper.multiprocessing.pickling import sendable
@@ -222,6 +223,7 @@ def _tensor(
     made = finish(array, wants_grad)
     if kind is not None:
         made.__class__ = kind
+        watch(made)
         made.__dict__.update(state or {})
     return made
 

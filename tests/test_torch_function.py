@@ -1,0 +1,218 @@
+"""`__torch_function__`: subclasses keep their type, modes see functions, others do their work."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import threading
+
+import pytest
+
+import taper
+from taper import overridable, overrides
+from taper.autograd import detours
+from taper.nn import functional as F
+
+
+class Meta(taper.Tensor):
+    """Carries a note along, as MONAI's MetaTensor does."""
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        result = super().__torch_function__(func, types, args, kwargs or {})
+        for each in result if isinstance(result, tuple) else (result,):
+            if isinstance(each, Meta):
+                each.note = getattr(args[0], "note", None) if args else None
+        return result
+
+
+def made(*shape):
+    tensor = taper.ones(*shape).as_subclass(Meta)
+    tensor.note = "here"
+    return tensor
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda x: x + 1,
+        lambda x: 1 - x,
+        lambda x: x[0],
+        lambda x: x[:, 1:],
+        lambda x: x.T,
+        lambda x: x.reshape(-1),
+        lambda x: x.sum(0, keepdim=True),
+        lambda x: x.to(taper.float64),
+        lambda x: x.max(0).values,
+        lambda x: x.split(1)[1],
+        lambda x: next(iter(x)),
+        lambda x: taper.zeros_like(x),
+        lambda x: x.new_ones(3),
+        lambda x: x.mul_(2),
+        lambda x: F.interpolate(x[None, None], scale_factor=2),
+        lambda x: F.layer_norm(x, (3,)),
+        lambda x: taper.nn.Linear(3, 2)(x),
+        lambda x: taper.linalg.norm(x),
+        lambda x: x.requires_grad_() * 2,
+        lambda x: x.detach().clone(),
+    ],
+)
+def test_results_keep_class_and_note(work):
+    result = work(made(2, 3))
+    assert type(result) is Meta
+    assert result.note == "here"
+
+
+def test_a_class_without_a_handler_keeps_its_type_too():
+    class Own(taper.Tensor):
+        pass
+
+    x = taper.ones(2).as_subclass(Own)
+    assert type(x + taper.ones(2)) is Own
+    assert type(taper.cat([taper.ones(2), x])) is Own
+    assert type(x.grad_fn) is type(None)
+
+
+def test_a_gradient_stays_a_plain_tensor():
+    x = made(2).requires_grad_()
+    (x * 3).sum().backward()
+    assert type(x.grad) is taper.Tensor
+    assert x.grad.tolist() == [3, 3]
+
+
+def test_pickled_instances_are_asked():
+    again = pickle.loads(pickle.dumps(made(2)))
+    assert type(again) is Meta
+    assert type(again * 2) is Meta
+
+
+def test_functions_and_methods_are_different_objects():
+    names = [overrides.resolve_name(each) for each in (taper.add, taper.Tensor.add, F.relu)]
+    assert names == ["torch.add", "torch.Tensor.add", "torch.nn.functional.relu"]
+    assert overrides.resolve_name(taper.Tensor.grad.__set__) == "torch.Tensor.grad.__set__"
+    assert overrides.is_tensor_method_or_property(taper.Tensor.shape.__get__)
+    assert not overrides.is_tensor_method_or_property(taper.add)
+
+
+class Log(overrides.TorchFunctionMode):
+    def __init__(self, seen):
+        self.seen = seen
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.seen.append(overrides.resolve_name(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_mode_sees_what_a_block_calls():
+    seen = []
+    with Log(seen):
+        x = taper.ones(2, 3)
+        y = F.cross_entropy(x.softmax(1), taper.zeros(2, dtype=taper.int64))
+        y.item()
+    assert seen == [
+        "torch.ones",
+        "torch.Tensor.softmax",
+        "torch.zeros",
+        "torch.nn.functional.cross_entropy",
+        "torch.Tensor.item",
+    ]
+
+
+def test_modes_are_stacked_and_switched_off():
+    inner, outer = [], []
+    x = taper.ones(1)
+    with Log(outer) as first, Log(inner) as second:
+        assert overrides._get_current_function_mode_stack() == [first, second]
+        taper.add(x, x)
+        with taper.DisableTorchFunctionSubclass():
+            taper.sub(x, x)
+        with taper.DisableTorchFunction():
+            taper.mul(x, x)
+    assert inner == outer == ["torch.add", "torch.sub"]
+    assert overrides._get_current_function_mode_stack() == []
+
+
+def test_a_mode_belongs_to_its_thread():
+    seen = []
+    x = taper.ones(1)
+    with Log(seen):
+        other = threading.Thread(target=lambda: taper.add(x, x))
+        other.start()
+        other.join()
+    assert seen == []
+
+
+def test_a_mode_may_answer_itself():
+    class Zero(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            return 0 if func is taper.add else func(*args, **(kwargs or {}))
+
+    x = taper.ones(2)
+    with Zero():
+        assert taper.add(x, 1) == 0
+        assert x.add(1).tolist() == [2, 2]
+
+
+def test_what_is_no_tensor_does_the_work_of_functions():
+    class Diagonal:
+        """A matrix that is its diagonal, as linear operators are."""
+
+        def __init__(self, values):
+            self.values = values
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func in (taper.matmul, taper.Tensor.matmul):
+                left, right = args
+                return (
+                    right * left.values[:, None] if isinstance(left, cls) else left * right.values
+                )
+            return NotImplemented
+
+    d = Diagonal(taper.tensor([2.0, 3.0]))
+    x = taper.ones(2, 2)
+    assert taper.matmul(d, x).tolist() == [[2, 2], [3, 3]]
+    assert (x @ d).tolist() == [[2, 3], [2, 3]]
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.exp'"):
+        taper.exp(d)
+    with pytest.raises(TypeError, match="no implementation found for 'torch.nn.functional.relu'"):
+        F.relu(d)
+
+
+def test_nothing_is_paid_without_modes_and_instances():
+    gc.collect()
+    x = taper.ones(2)
+    for _ in range(2 * overridable._IDLE_CALLS):
+        x.add(1)
+    if overridable.overrides.instances:
+        pytest.skip("another test has left an instance")
+    assert taper.Tensor.add not in detours.functions_on_a_detour()
+    with Log([]):
+        assert taper.Tensor.add in detours.functions_on_a_detour()
+    assert taper.Tensor.add not in detours.functions_on_a_detour()
+
+
+def test_lists_of_functions():
+    asked = overrides.get_testing_overrides()
+    assert asked[taper.add](1, 2) == -1
+    assert taper.Tensor.shape.__get__ in asked
+    assert taper.zeros in overrides.get_ignored_functions()
+    assert taper.zeros not in asked
+    assert F.relu in overrides.get_overridable_functions()[F]
+    with pytest.raises(TypeError):
+        asked[taper.add]()
+
+
+def test_a_class_may_have_attributes_with_our_names():
+    class Noted(taper.Tensor):
+        pass
+
+    x = taper.ones(2).as_subclass(Noted)
+    assert not hasattr(x, "_meta")
+    x._meta = {"k": 1}
+    y = (x.requires_grad_() * 2).sum()
+    y.backward()
+    assert x._meta == {"k": 1}
+    assert x.grad.tolist() == [2, 2]
+    del x._meta
+    assert not hasattr(x, "_meta")
