@@ -40,7 +40,7 @@ _PACKED = (np.dtype(np.float32), np.dtype(np.float64))
 
 _array = attrgetter("_array")
 _counter = attrgetter("_counter")
-_grad_array = attrgetter("_meta.grad._array")
+_grad_array = attrgetter("_autograd_meta.grad._array")
 
 
 def can_pack(param: Tensor) -> bool:
@@ -158,7 +158,7 @@ class Alone:
         """Run the rule, and count the writes."""
         (param,), state = self.params, self.state
         tensors = [] if state is None else [state[name] for name in self.names]
-        arrays = [param._meta.grad._array, *map(_array, tensors)]
+        arrays = [param._autograd_meta.grad._array, *map(_array, tensors)]
 
         def run(array: np.ndarray) -> None:
             if not run_natively(rule, numbers, tuple([[each] for each in (array, *arrays)])):
