@@ -119,6 +119,9 @@ static PyMethodDef methods[] = {
     ROW(filled_where),
     ROW(rolled),
     ROW(winograd),
+    ROW_OF_ONE(know_launch),
+    ROW_OF_ONE(address_of),
+    ROW(launch),
     {NULL, NULL, 0, NULL},
 };
 

@@ -163,5 +163,8 @@ SEVERAL(flipped);
 SEVERAL(filled_where);
 SEVERAL(rolled);
 SEVERAL(winograd);
+ONE(know_launch);
+ONE(address_of);
+SEVERAL(launch);
 
 #endif

@@ -91,7 +91,7 @@ newaxis = None
 # Packages that are imported on first use, so that importing taper stays short.
 _ON_DEMAND = frozenset(
     {"_C", "amp", "distributions", "fft", "files", "func", "linalg", "nn", "optim", "profiler"}
-    | {"_utils", "serialization", "special", "testing", "utils", "viz"}
+    | {"_guards", "_utils", "serialization", "special", "testing", "utils", "viz"}
     | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}

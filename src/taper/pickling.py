@@ -151,7 +151,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
     if requires_grad(self):
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     memo[id(self)] = made
-    meta = self._meta
+    meta = self._autograd_meta
     if meta is not None and meta.grad is not None:
         meta_of(made).grad = copy.deepcopy(meta.grad, memo)
     if self.__dict__:

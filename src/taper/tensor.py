@@ -13,13 +13,12 @@ The slots, all set by whoever makes a Tensor:
     _output_nr      which output of that node it is
     _counter        version counter, None until the first view or write
     _view           ViewRecord if it is a tracked view
-    _meta           AutogradMeta: gradient, accumulator, hooks; None for most
+    _autograd_meta           AutogradMeta: gradient, accumulator, hooks; None for most
 """
 
 from __future__ import annotations
 
 import functools
-import sys
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -71,9 +70,9 @@ class Tensor(TensorMethods):
         "__dict__",
         "__weakref__",
         "_array",
+        "_autograd_meta",
         "_counter",
         "_grad_fn",
-        "_meta",
         "_output_nr",
         "_requires_grad",
         "_view",
@@ -85,7 +84,7 @@ class Tensor(TensorMethods):
     _output_nr: int
     _counter: Any
     _view: Any
-    _meta: Any
+    _autograd_meta: Any
 
     # What is still to be done with the elements of the array: nothing, except for a conjugate (see
     # `autograd.conjugate`).
@@ -99,13 +98,6 @@ class Tensor(TensorMethods):
     is_vulkan = is_sparse = is_sparse_csr = is_mkldnn = is_quantized = is_nested = False
 
     __hash__ = object.__hash__
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if not cls.__module__.startswith(("taper.", "torch.")) and "_shown" not in vars(cls):
-            for name in _TAKEN:
-                if name not in vars(cls):
-                    setattr(cls, name, _OwnAttribute(name))
 
     # --- what the array says -----------------------------------------------------------------
 
@@ -266,44 +258,6 @@ class Tensor(TensorMethods):
         return len(self._array)
 
 
-# Slots whose names classes of users have for something else.
-_TAKEN = ("_meta",)
-
-
-class _OwnAttribute:
-    """Gives the library its slot, and the code of users an attribute of the same name."""
-
-    __slots__ = ("name", "slot")
-
-    def __init__(self, name: str) -> None:
-        self.name, self.slot = name, Tensor.__dict__[name]
-
-    def __get__(self, tensor: Any, owner: Any) -> Any:
-        if tensor is None:
-            return self
-        if _is_ours(sys._getframe(1)):
-            return self.slot.__get__(tensor, owner)
-        try:
-            return tensor.__dict__[self.name]
-        except KeyError:
-            kind = type(tensor).__name__
-            raise AttributeError(f"{kind!r} object has no attribute {self.name!r}") from None
-
-    def __set__(self, tensor: Any, value: Any) -> None:
-        if _is_ours(sys._getframe(1)):
-            self.slot.__set__(tensor, value)
-        else:
-            tensor.__dict__[self.name] = value
-
-    def __delete__(self, tensor: Any) -> None:
-        del tensor.__dict__[self.name]
-
-
-def _is_ours(frame: Any) -> bool:
-    name = frame.f_globals.get("__name__", "")
-    return bool(name == "taper" or name.startswith(("taper.", "torch.")))
-
-
 blank: functools.partial[Tensor] = functools.partial(
     object.__new__, Tensor
 )  # saves 30 ns against the plain call
@@ -318,7 +272,7 @@ def wrap(array: np.ndarray) -> Tensor:
     tensor._output_nr = 0
     tensor._counter = None
     tensor._view = None
-    tensor._meta = None
+    tensor._autograd_meta = None
     return tensor
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 import pickle
@@ -29,8 +30,8 @@ jit._overload jit._overload_method jit.ScriptModule jit.TracerWarning
 nn.modules.module._EXTRA_STATE_KEY_SUFFIX nn.modules.module._global_forward_hooks
 ops.aten._pin_memory.default PyTorchFileReader ScriptModule serialization.MAP_LOCATION Stream
 TensorType torch SymBool SymFloat SymInt _utils.ExceptionWrapper _utils._rebuild_tensor
-_utils.is_compiling _functorch.vmap._maybe_remove_batch_dim hub._get_torch_home
-nn.modules.module._global_parameter_registration_hooks utils._pytree.Context
+_utils.is_compiling _guards.active_fake_mode _functorch.vmap._maybe_remove_batch_dim
+hub._get_torch_home nn.modules.module._global_parameter_registration_hooks utils._pytree.Context
 utils.data.dataloader._collate_fn_t
 """
 
@@ -289,3 +290,17 @@ def test_helpers_of_utils():
 
 def test_a_wrapping_optimizer_may_ask_for_hooks_around_its_step():
     assert taper.optim.SGD([taper.ones(1, requires_grad=True)])._patch_step_function() is None
+
+
+def test_a_subclass_may_call_its_attributes_as_libraries_do():
+    # monai's MetaTensor keeps a dict in `_meta`
+    class Described(taper.Tensor):
+        pass
+
+    described = taper.ones(2).as_subclass(Described)
+    described._meta = {"spacing": 2}
+    copied = copy.deepcopy(described)
+    assert type(copied) is Described and copied._meta == {"spacing": 2}
+    described.requires_grad_(True)
+    (described * 3).sum().backward()
+    assert described.grad.tolist() == [3, 3] and described._meta == {"spacing": 2}

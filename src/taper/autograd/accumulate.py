@@ -62,7 +62,7 @@ class AccumulateGrad(BuiltinNode):
 
     def __init__(self, variable: Tensor) -> None:
         array = variable._array
-        meta = variable._meta
+        meta = variable._autograd_meta
         self.variable = variable
         self._sequence = LAST
         self._extra = None
@@ -77,7 +77,7 @@ class AccumulateGrad(BuiltinNode):
         return self
 
     def _run(self, grads: list[Any]) -> Sequence[Any]:
-        meta = self.variable._meta
+        meta = self.variable._autograd_meta
         _accumulate(self.variable, meta, grads)
         if meta.post_accumulate_hooks:
             self._run_post_accumulate_hooks(meta)
@@ -86,7 +86,7 @@ class AccumulateGrad(BuiltinNode):
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         """Add under `create_graph`: out of place, so the old gradient and its graph stay (§E16)."""
         grad = grads[0]
-        meta = self.variable._meta
+        meta = self.variable._autograd_meta
         if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
             if grad is not None and are_formulas_seen(local.state):
                 _accumulate_seen(self.variable, meta, grad)
@@ -163,12 +163,12 @@ def accumulate_simply(leaf: Any, grads: list[Any]) -> bool:
     """
     if leaf._view is not None:
         return False
-    meta = leaf._meta
+    meta = leaf._autograd_meta
     if meta is None:
         with lock:  # two threads must not make one each
-            meta = leaf._meta
+            meta = leaf._autograd_meta
             if meta is None:
-                meta = leaf._meta = AutogradMeta()
+                meta = leaf._autograd_meta = AutogradMeta()
     if meta.hooks or meta.post_accumulate_hooks or meta.accumulator() is not None:
         return False
     if meta.grad_dtype is not UNSET:
@@ -191,7 +191,7 @@ def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:
         return True
     if local.state.grad_layout:
         return False
-    variable._meta.odd_layout = True
+    variable._autograd_meta.odd_layout = True
     return True
 
 
@@ -264,9 +264,9 @@ def remember_former(leaf: Tensor, kept: bool) -> None:
 
     `kept`: its AccumulateGrad stays, if it has one, and then expects what it expected.
     """
-    meta = leaf._meta
+    meta = leaf._autograd_meta
     if meta is None:
-        meta = leaf._meta = AutogradMeta()
+        meta = leaf._autograd_meta = AutogradMeta()
     node = meta.accumulator
     if kept:
         if node() is not None:
@@ -281,7 +281,7 @@ def remember_former(leaf: Tensor, kept: bool) -> None:
 
 def former_metadata(leaf: Tensor, sequence: int) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of a leaf as the node with a sequence number saw it."""
-    for record in leaf._meta.former or ():
+    for record in leaf._autograd_meta.former or ():
         if sequence < record.until:
             return record.shape, record.dtype
     return leaf._array.shape, leaf._array.dtype
@@ -289,7 +289,7 @@ def former_metadata(leaf: Tensor, sequence: int) -> tuple[tuple[int, ...], Any]:
 
 def former_accumulator(leaf: Tensor, sequence: int) -> AccumulateGrad | None:
     """The AccumulateGrad of a leaf at the time of a sequence number; None if it is today's."""
-    for record in leaf._meta.former or ():
+    for record in leaf._autograd_meta.former or ():
         if sequence < record.until and record.accumulator is not None:
             node: AccumulateGrad | None = record.accumulator()
             if node is None:

@@ -234,7 +234,7 @@ def evaluate(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | N
     """Run a node between its hooks (§H7); None if it was only asked for its gradients."""
     tensors = task.create_graph
     extra = node._extra
-    leaf_hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
+    leaf_hooks = node.variable._autograd_meta.hooks if isinstance(node, AccumulateGrad) else None
     is_run = task.needed is None or runs(node, task)
     if is_run and task.wanted is not None:  # what is asked for on the way is that before its hooks
         capture(node, grads, task)

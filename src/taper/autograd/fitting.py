@@ -52,7 +52,7 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
     array = grad._array if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target
-        if leaf is not target and leaf._meta.former is not None:
+        if leaf is not target and leaf._autograd_meta.former is not None:
             shape = former_metadata(leaf, source._sequence)[0]
         if not expands_to(shape, array.shape):
             if isinstance(leaf, Tensor) and not _takes_gradients(leaf):
@@ -118,10 +118,10 @@ def expected_at(node: Node, position: int) -> tuple[tuple[int, ...], Any] | None
 
 def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of a leaf as the sender saw it; a dtype of None is any."""
-    if leaf._meta is None:
+    if leaf._autograd_meta is None:
         return leaf._array.shape, leaf._array.dtype
     shape, dtype = former_metadata(leaf, source._sequence)
-    if leaf._meta.grad_dtype is not UNSET:
+    if leaf._autograd_meta.grad_dtype is not UNSET:
         dtype = leaf._accumulator()._dtype
     return shape, dtype
 

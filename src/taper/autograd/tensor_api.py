@@ -145,7 +145,7 @@ def _output_nr(self: Tensor) -> int:
 
 def _get_grad(self: Tensor) -> Tensor | None:
     """The accumulated gradient, None before the first backward."""
-    meta = self._meta
+    meta = self._autograd_meta
     if meta is not None and meta.grad is not None:
         return meta.grad
     node = self._grad_fn
@@ -166,8 +166,8 @@ def _get_grad(self: Tensor) -> Tensor | None:
 
 def _set_grad(self: Tensor, value: Any) -> None:
     if value is None:
-        if self._meta is not None:
-            self._meta.grad = None
+        if self._autograd_meta is not None:
+            self._autograd_meta.grad = None
         return
     if not isinstance(value, Tensor):
         raise TypeError(
@@ -235,7 +235,7 @@ _C_NAMES = {
 
 def _grad_dtype_of(tensor: Tensor) -> dtypes.dtype | None:
     """Return the dtype of a tensor's gradient, None if any will do."""
-    meta = tensor._meta
+    meta = tensor._autograd_meta
     if meta is None or meta.grad_dtype is UNSET:
         return tensor.dtype
     return meta.grad_dtype
@@ -297,7 +297,7 @@ def retain_grad(self: Tensor) -> None:
 
 def _retains_grad(self: Tensor) -> bool:
     """Whether the gradient of this non-leaf tensor is kept."""
-    return self._meta is not None and self._meta.retains_grad
+    return self._autograd_meta is not None and self._autograd_meta.retains_grad
 
 
 @attach
@@ -374,7 +374,7 @@ def _hooks_of(tensor: Tensor) -> HookDict:
 def _get_backward_hooks(self: Tensor) -> Any:
     node = self.grad_fn
     if node is None:
-        return self._meta.hooks if self._meta is not None else None
+        return self._autograd_meta.hooks if self._autograd_meta is not None else None
     return node._extra.tensor_hooks.get(self._output_nr) if node._extra is not None else None
 
 
@@ -526,8 +526,8 @@ def detach_(self: Tensor) -> Tensor:
     self._grad_fn = None
     self._output_nr = 0
     self._requires_grad = False
-    if self._meta is not None:
-        self._meta.tangent = None
+    if self._autograd_meta is not None:
+        self._autograd_meta.tangent = None
     return self
 
 
@@ -561,8 +561,8 @@ def _set_data(self: Tensor, value: Any) -> None:
     if not (same and array.shape == self._array.shape) and self._grad_fn is None:
         if wants_grad(self):
             remember_former(self, kept=same)
-    if self._meta is not None:
-        self._meta.odd_layout = True
+    if self._autograd_meta is not None:
+        self._autograd_meta.odd_layout = True
     if value._change is self._change:
         look_at(self, array)
     else:
@@ -588,7 +588,7 @@ def _read_only(name: str, getter: Callable[[Tensor], Any]) -> property:
 
 def _post_accumulate_grad_hooks(self: Tensor) -> Any:
     """The hooks that run after a gradient was added to this leaf's, None if there are none."""
-    return None if self._meta is None else self._meta.post_accumulate_hooks
+    return None if self._autograd_meta is None else self._autograd_meta.post_accumulate_hooks
 
 
 def _volatile(self: Tensor) -> bool:

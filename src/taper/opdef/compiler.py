@@ -35,6 +35,7 @@ from taper.opdef import (
     Op,
     Param,
     deprecated_overloads,
+    devices,
     nodes,
     operands,
     recording,
@@ -423,6 +424,7 @@ def _slow_inplace(op: Op) -> str:
 
 def compile_operator(op: Op, variant: str) -> FunctionType:
     """The real function for a lazy one: `variant` is "", "inplace" or `__name__`."""
+    devices.prepare(op)
     NAMESPACE[f"K_{op.name}"] = op.forward
     NAMESPACE[f"U_{op.name}"] = op.quick
     NAMESPACE[f"W_{op.name}"] = op.ufunc  # for results that are written to a given array

@@ -230,7 +230,7 @@ class Optimizer:
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
-                    meta = param._meta
+                    meta = param._autograd_meta
                     if meta is not None:
                         meta.grad = None
                 elif param.grad is not None:

@@ -301,7 +301,7 @@ def ready_parameters(group: dict[str, Any]) -> list[Tensor]:
     """Return a group's parameters that have a gradient; refuse those that may not be written."""
     ready = []
     for param in group["params"]:
-        meta = param._meta
+        meta = param._autograd_meta
         if meta is not None and meta.grad is not None:
             if param._counter is INFERENCE_COUNTER:
                 check_inplace(param, False, local.state)

@@ -276,7 +276,7 @@ class Undo:
 
     def taken(self) -> tuple[Any, ...]:
         """Remember how it is before a call."""
-        grads = [each._meta and each._meta.grad for each in self.leaves.values()]
+        grads = [each._autograd_meta and each._autograd_meta.grad for each in self.leaves.values()]
         arrays = [each._array.copy() for each in self.written.values()]
         counters = [_counted(each) for each in self.written.values()]
         return grads, arrays, counters, get_rng_state() if self.draws else None
@@ -285,8 +285,8 @@ class Undo:
         """Let all be as it was before the call."""
         grads, arrays, counters, rng = state
         for leaf, grad in zip(self.leaves.values(), grads, strict=True):
-            if leaf._meta is not None:
-                leaf._meta.grad = grad
+            if leaf._autograd_meta is not None:
+                leaf._autograd_meta.grad = grad
         pairs = zip(self.written.values(), arrays, counters, strict=True)
         for tensor, array, counted in pairs:
             np.copyto(tensor._array, array)

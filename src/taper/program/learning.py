@@ -125,7 +125,7 @@ class Entry:
         if each.tensor is not None:
             return each.tensor
         if each.leaf is not None:
-            return each.leaf._meta.grad
+            return each.leaf._autograd_meta.grad
         if each.position >= 0:
             return tensors[each.position]
         if each.number not in made:

@@ -55,9 +55,10 @@ class Recorder:
         # Whatever is used and not among these was made by the call itself.
         self._existing = {id(each): each for each in gc.get_objects() if isinstance(each, Tensor)}
         grads = [
-            (number, each._meta.grad)
+            (number, each._autograd_meta.grad)
             for number, each in self._existing.items()
-            if getattr(each, "_meta", None) is not None and each._meta.grad is not None
+            if getattr(each, "_autograd_meta", None) is not None
+            and each._autograd_meta.grad is not None
         ]
         self._with_grads = {number for number, _ in grads}
         self._old_grads = {id(grad) for _, grad in grads}
@@ -143,7 +144,11 @@ class Recorder:
         """The leaf from before the call whose gradient a tensor is."""
         for each in self.program.instructions:
             leaf = each.of if each.kind == "accumulate" else None
-            if isinstance(leaf, Tensor) and leaf._meta is not None and leaf._meta.grad is tensor:
+            if (
+                isinstance(leaf, Tensor)
+                and leaf._autograd_meta is not None
+                and leaf._autograd_meta.grad is tensor
+            ):
                 return leaf
         return None
 

@@ -236,7 +236,7 @@ class Surroundings:
         self.tensors[id(tensor)] = tensor
         if vars(tensor):
             yield from self._mapping(vars(tensor))
-        meta = tensor._meta
+        meta = tensor._autograd_meta
         if meta is not None:
             yield from (meta.hooks or {}).values()
             yield from (meta.post_accumulate_hooks or {}).values()

@@ -157,7 +157,7 @@ def set_(
             array = strided_view.op.kernel(array, tuple(size), strides, storage_offset)
     if self._grad_fn is None and wants_grad(self):
         remember_former(self, kept=False)
-        self._meta.odd_layout = True
+        self._autograd_meta.odd_layout = True
     look_at(self, array)
     bump_version(self)
     if recorded:
