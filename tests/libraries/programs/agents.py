@@ -10,8 +10,14 @@ from stable_baselines3.common.evaluation import evaluate_policy
 
 torch.set_num_threads(1)
 environment = gymnasium.make("CartPole-v1")
-for kind, options in ((PPO, {"n_steps": 64, "batch_size": 32, "n_epochs": 2}), (A2C, {}), (DQN, {"learning_starts": 20, "buffer_size": 200})):
-    agent = kind("MlpPolicy", environment, seed=0, device="cpu", policy_kwargs={"net_arch": [16]}, **options)
+for kind, options in (
+    (PPO, {"n_steps": 64, "batch_size": 32, "n_epochs": 2}),
+    (A2C, {}),
+    (DQN, {"learning_starts": 20, "buffer_size": 200}),
+):
+    agent = kind(
+        "MlpPolicy", environment, seed=0, device="cpu", policy_kwargs={"net_arch": [16]}, **options
+    )
     agent.learn(128)
     total = sum(p.double().abs().sum() for p in agent.policy.parameters()).item()
     with tempfile.TemporaryDirectory() as folder:
@@ -22,6 +28,14 @@ for kind, options in ((PPO, {"n_steps": 64, "batch_size": 32, "n_epochs": 2}), (
     print(kind.__name__, total, int(action), mean, spread)
 environment = gymnasium.make("Pendulum-v1")
 for kind in (SAC, TD3):
-    agent = kind("MlpPolicy", environment, seed=0, device="cpu", policy_kwargs={"net_arch": [16]}, learning_starts=20, buffer_size=200)
+    agent = kind(
+        "MlpPolicy",
+        environment,
+        seed=0,
+        device="cpu",
+        policy_kwargs={"net_arch": [16]},
+        learning_starts=20,
+        buffer_size=200,
+    )
     agent.learn(60)
     print(kind.__name__, sum(p.double().abs().sum() for p in agent.policy.parameters()).item())

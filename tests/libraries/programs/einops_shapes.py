@@ -12,7 +12,11 @@ w = repeat(z, "b c -> b c k", k=5)
 print(*y.shape, y.sum().item(), *z.flatten().tolist(), *w.shape)
 print(einsum(x, torch.randn(3, 5), "b h w c, c d -> b d").sum().item())
 packed, shapes = pack([x, torch.ones(2, 7, 3)], "b * c")
-print(*packed.shape, [tuple(each.shape) for each in unpack(packed, shapes, "b * c")], parse_shape(x, "b h w c"))
+print(
+    *packed.shape,
+    [tuple(each.shape) for each in unpack(packed, shapes, "b * c")],
+    parse_shape(x, "b h w c"),
+)
 model = torch.nn.Sequential(
     Rearrange("b h w c -> b c h w"), torch.nn.Conv2d(3, 4, 3), Reduce("b c h w -> b c", "max"),
     EinMix("b c -> b d", weight_shape="c d", bias_shape="d", c=4, d=2),

@@ -5,13 +5,24 @@ import torch
 import zuko
 from nflows.distributions.normal import StandardNormal
 from nflows.flows.base import Flow
-from nflows.transforms import MaskedAffineAutoregressiveTransform, MaskedPiecewiseRationalQuadraticAutoregressiveTransform, CompositeTransform, ReversePermutation
+from nflows.transforms import (
+    MaskedAffineAutoregressiveTransform,
+    MaskedPiecewiseRationalQuadraticAutoregressiveTransform,
+    CompositeTransform,
+    ReversePermutation,
+)
 
 torch.manual_seed(0)
 data = torch.randn(64, 2) * torch.tensor([1.0, 0.3]) + torch.tensor([0.5, -1.0])
 steps = []
 for _ in range(2):
-    steps += [ReversePermutation(2), MaskedAffineAutoregressiveTransform(2, 8), MaskedPiecewiseRationalQuadraticAutoregressiveTransform(2, 8, num_bins=4, tails="linear", tail_bound=3.0)]
+    steps += [
+        ReversePermutation(2),
+        MaskedAffineAutoregressiveTransform(2, 8),
+        MaskedPiecewiseRationalQuadraticAutoregressiveTransform(
+            2, 8, num_bins=4, tails="linear", tail_bound=3.0
+        ),
+    ]
 flow = Flow(CompositeTransform(steps), StandardNormal([2]))
 optimizer = torch.optim.Adam(flow.parameters(), 1e-2)
 for i in range(6):
@@ -39,7 +50,11 @@ for i in range(5):
 sample, log_prob = model.sample(3)
 print(*sample.flatten().tolist(), *log_prob.tolist())
 torch.manual_seed(3)
-for make in (lambda: zuko.flows.NSF(2, 1, transforms=2, hidden_features=(8, 8)), lambda: zuko.flows.MAF(2, 1, transforms=2), lambda: zuko.flows.NICE(2, 1, transforms=2)):
+for make in (
+    lambda: zuko.flows.NSF(2, 1, transforms=2, hidden_features=(8, 8)),
+    lambda: zuko.flows.MAF(2, 1, transforms=2),
+    lambda: zuko.flows.NICE(2, 1, transforms=2),
+):
     conditional = make()
     optimizer = torch.optim.Adam(conditional.parameters(), 1e-2)
     context = data[:, :1]
@@ -48,4 +63,9 @@ for make in (lambda: zuko.flows.NSF(2, 1, transforms=2, hidden_features=(8, 8)),
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    print("zuko", type(conditional).__name__, loss.item(), *conditional(context[0]).sample((2,)).flatten().tolist())
+    print(
+        "zuko",
+        type(conditional).__name__,
+        loss.item(),
+        *conditional(context[0]).sample((2,)).flatten().tolist(),
+    )

@@ -2,7 +2,18 @@
 
 import functorch
 import torch
-from functorch import combine_state_for_ensemble, grad, hessian, jacfwd, jacrev, jvp, make_functional, make_functional_with_buffers, vjp, vmap
+from functorch import (
+    combine_state_for_ensemble,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    make_functional,
+    make_functional_with_buffers,
+    vjp,
+    vmap,
+)
 
 torch.manual_seed(0)
 x, y = torch.randn(5, 3), torch.randint(0, 2, (5,))
@@ -20,9 +31,14 @@ f = lambda v: (v.sin() * v.sum()).square()  # noqa: E731
 print(*jacrev(f)(x[0]).flatten().tolist(), *jacfwd(f)(x[0]).flatten().tolist())
 print(*hessian(lambda v: f(v).sum())(x[0]).flatten().tolist())
 out, pull = vjp(f, x[0])
-print(*out.tolist(), *pull(torch.ones(3))[0].tolist(), *jvp(f, (x[0],), (torch.ones(3),))[1].tolist())
+print(
+    *out.tolist(), *pull(torch.ones(3))[0].tolist(), *jvp(f, (x[0],), (torch.ones(3),))[1].tolist()
+)
 models = [torch.nn.Linear(3, 2) for _ in range(3)]
 ensemble, stacked, buffers = combine_state_for_ensemble(models)
 print(*vmap(ensemble, (0, 0, None))(stacked, buffers, x).sum((1, 2)).tolist())
-print(vmap(lambda v: v * 2, chunk_size=2)(x).sum().item(), functorch.vmap(torch.dot)(x, x).sum().item())
+print(
+    vmap(lambda v: v * 2, chunk_size=2)(x).sum().item(),
+    functorch.vmap(torch.dot)(x, x).sum().item(),
+)
 print(torch.func.functional_call(model, dict(model.named_parameters()), (x,)).sum().item())

@@ -13,7 +13,10 @@ for step in range(4):
         x = torch.linspace(-2, 2, 10)[:, None]
         y = torch.sin(x + phase)
         inner = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
-        with higher.innerloop_ctx(model, inner, copy_initial_weights=False) as (fast, fast_optimizer):
+        with higher.innerloop_ctx(model, inner, copy_initial_weights=False) as (
+            fast,
+            fast_optimizer,
+        ):
             for _ in range(3):
                 fast_optimizer.step((fast(x) - y).square().mean())
             loss = (fast(x) - y).square().mean()

@@ -16,15 +16,30 @@ with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, "x.safetensors")
     save_file(tensors, path, metadata={"made": "here"})
     for name, value in sorted(load_file(path).items()):
-        print(name, value.dtype, *value.shape, value.double().sum().item(), torch.equal(value, tensors[name]))
+        print(
+            name,
+            value.dtype,
+            *value.shape,
+            value.double().sum().item(),
+            torch.equal(value, tensors[name]),
+        )
     with safe_open(path, framework="pt") as file:
         part = file.get_slice("a")
-        print(file.metadata(), sorted(file.keys()), part.get_shape(), part[1:, :2].sum().item(), part[:, 1].tolist())
+        print(
+            file.metadata(),
+            sorted(file.keys()),
+            part.get_shape(),
+            part[1:, :2].sum().item(),
+            part[:, 1].tolist(),
+        )
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 3))
     model[1].weight = torch.nn.Parameter(model[1].weight.detach())
     save_model(model, path)
     other = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 3))
-    print(load_model(other, path), other(torch.ones(1, 3)).tolist() == model(torch.ones(1, 3)).tolist())
+    print(
+        load_model(other, path),
+        other(torch.ones(1, 3)).tolist() == model(torch.ones(1, 3)).tolist(),
+    )
     print(os.path.getsize(path))
     try:
         shared = torch.ones(4)

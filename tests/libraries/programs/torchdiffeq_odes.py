@@ -11,7 +11,9 @@ torch.manual_seed(0)
 class Field(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.net = torch.nn.Sequential(torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2))
+        self.net = torch.nn.Sequential(
+            torch.nn.Linear(2, 8), torch.nn.Tanh(), torch.nn.Linear(8, 2)
+        )
 
     def forward(self, t, y):
         return self.net(y**3)
@@ -30,7 +32,12 @@ for solve in (odeint, odeint_adjoint):
         loss.backward()
         optimizer.step()
         print(solve.__name__, loss.item())
-time, state = odeint_event(lambda t, y: -torch.ones_like(y), torch.tensor([1.0]), torch.tensor(0.0), event_fn=lambda t, y: y - 0.3)
+time, state = odeint_event(
+    lambda t, y: -torch.ones_like(y),
+    torch.tensor([1.0]),
+    torch.tensor(0.0),
+    event_fn=lambda t, y: y - 0.3,
+)
 print("event", time.item(), state[-1].item())
 
 
@@ -49,11 +56,17 @@ class Noisy(torch.nn.Module):
 
 
 noisy = Noisy()
-motion = torchsde.BrownianInterval(t0=0.0, t1=1.0, size=(4, 3), entropy=7, levy_area_approximation="space-time")
+motion = torchsde.BrownianInterval(
+    t0=0.0, t1=1.0, size=(4, 3), entropy=7, levy_area_approximation="space-time"
+)
 for method in ("euler", "milstein", "srk"):
     out = torchsde.sdeint(noisy, torch.ones(4, 3), times, bm=motion, method=method, dt=0.1)
     print(method, out[-1].sum().item())
-loss = torchsde.sdeint_adjoint(noisy, torch.ones(4, 3), times, bm=motion, method="euler", dt=0.1)[-1].square().mean()
+loss = (
+    torchsde.sdeint_adjoint(noisy, torch.ones(4, 3), times, bm=motion, method="euler", dt=0.1)[-1]
+    .square()
+    .mean()
+)
 loss.backward()
 print("adjoint", loss.item(), noisy.drift.weight.grad.sum().item())
 
@@ -70,6 +83,6 @@ class Controlled(torch.nn.Module):
 path = torch.cumsum(torch.randn(3, 10, 2), 1)
 spline = torchcde.CubicSpline(torchcde.hermite_cubic_coefficients_with_backward_differences(path))
 controlled = Controlled()
-z = torchcde.cdeint(spline, controlled, torch.ones(3, 4), spline.interval, adjoint=False)
+z = torchcde.cdeint(spline, controlled, torch.ones(3, 4), spline.interval, adjoint=False, method="rk4")
 z[:, -1].sum().backward()
 print("controlled", *z[:, -1].flatten().tolist(), controlled.linear.weight.grad.sum().item())

@@ -10,7 +10,16 @@ from PIL import Image
 from torchvision import datasets, models, ops, transforms, utils
 from torchvision.transforms import v2
 
-for name in ("resnet18", "mobilenet_v2", "squeezenet1_1", "shufflenet_v2_x0_5", "efficientnet_b0", "vgg11", "alexnet", "mnasnet0_5"):
+for name in (
+    "resnet18",
+    "mobilenet_v2",
+    "squeezenet1_1",
+    "shufflenet_v2_x0_5",
+    "efficientnet_b0",
+    "vgg11",
+    "alexnet",
+    "mnasnet0_5",
+):
     torch.manual_seed(0)
     model = getattr(models, name)(num_classes=4)
     model.eval()
@@ -27,11 +36,21 @@ pipeline = transforms.Compose([
 for _ in range(3):
     out = pipeline(image)
     print(*out.shape, out.sum().item())
-second = v2.Compose([v2.ToImage(), v2.RandomResizedCrop(16, antialias=True), v2.RandomRotation(20), v2.ToDtype(torch.float32, scale=True)])
+second = v2.Compose(
+    [
+        v2.ToImage(),
+        v2.RandomResizedCrop(16, antialias=True),
+        v2.RandomRotation(20),
+        v2.ToDtype(torch.float32, scale=True),
+    ]
+)
 print(second(image).mean().item())
 boxes = torch.tensor([[0.0, 0.0, 10.0, 10.0], [1.0, 1.0, 11.0, 11.0], [20.0, 20.0, 30.0, 30.0]])
 print(ops.box_iou(boxes, boxes).sum().item(), ops.box_area(boxes).tolist())
-print(ops.sigmoid_focal_loss(torch.randn(4), torch.ones(4)).sum().item(), ops.generalized_box_iou_loss(boxes, boxes + 1).sum().item())
+print(
+    ops.sigmoid_focal_loss(torch.randn(4), torch.ones(4)).sum().item(),
+    ops.generalized_box_iou_loss(boxes, boxes + 1).sum().item(),
+)
 print(*utils.make_grid(torch.rand(5, 3, 4, 4), nrow=3).shape)
 with tempfile.TemporaryDirectory() as folder:
     for kind in ("cat", "dog"):
@@ -43,5 +62,7 @@ with tempfile.TemporaryDirectory() as folder:
 fake = datasets.FakeData(4, (3, 8, 8), 2, transforms.ToTensor())
 print(fake[1][0].sum().item(), fake[1][1])
 torch.manual_seed(2)
-sizes = models._utils.IntermediateLayerGetter(models.resnet18(weights=None), {"layer1": "a", "layer3": "b"})(torch.randn(1, 3, 32, 32))
+sizes = models._utils.IntermediateLayerGetter(
+    models.resnet18(weights=None), {"layer1": "a", "layer3": "b"}
+)(torch.randn(1, 3, 32, 32))
 print({k: tuple(v.shape) for k, v in sizes.items()})

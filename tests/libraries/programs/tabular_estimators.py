@@ -1,5 +1,6 @@
 """pytorch-tabnet and skorch: estimators of scikit-learn's kind: fit, predict, search, save, load."""
 
+import contextlib
 import tempfile
 
 import numpy as np
@@ -23,7 +24,8 @@ print(*[float(v) for v in model.history["loss"]], *model.feature_importances_)
 print(*model.predict_proba(x[:2]).flatten())
 with tempfile.TemporaryDirectory() as folder:
     again = TabNetClassifier(verbose=0, device_name="cpu")
-    again.load_model(model.save_model(f"{folder}/model"))
+    with contextlib.redirect_stdout(None):  # it prints the folder
+        again.load_model(model.save_model(f"{folder}/model"))
 print(*again.predict_proba(x[:2]).flatten(), model.explain(x[:3])[0].sum())
 regressor = TabNetRegressor(n_d=4, n_a=4, n_steps=2, seed=1, verbose=0, device_name="cpu")
 regressor.fit(x, x[:, :1], max_epochs=3, batch_size=32, virtual_batch_size=16)
@@ -36,24 +38,51 @@ print(*[float(v) for v in pre.history["loss"]])
 class Net(torch.nn.Module):
     def __init__(self, width=8):
         super().__init__()
-        self.layers = torch.nn.Sequential(torch.nn.Linear(5, width), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(width, 2), torch.nn.Softmax(-1))
+        self.layers = torch.nn.Sequential(
+            torch.nn.Linear(5, width),
+            torch.nn.ReLU(),
+            torch.nn.Dropout(0.2),
+            torch.nn.Linear(width, 2),
+            torch.nn.Softmax(-1),
+        )
 
     def forward(self, x):
         return self.layers(x)
 
 
 torch.manual_seed(0)
-net = NeuralNetClassifier(Net, max_epochs=4, lr=0.1, optimizer=torch.optim.Adam, verbose=0, iterator_train__shuffle=True, callbacks=[EpochScoring("roc_auc", lower_is_better=False), LRScheduler("StepLR", step_size=2), EarlyStopping(patience=5)])
+net = NeuralNetClassifier(
+    Net,
+    max_epochs=4,
+    lr=0.1,
+    optimizer=torch.optim.Adam,
+    verbose=0,
+    iterator_train__shuffle=True,
+    callbacks=[
+        EpochScoring("roc_auc", lower_is_better=False),
+        LRScheduler("StepLR", step_size=2),
+        EarlyStopping(patience=5),
+    ],
+)
 net.fit(x, y)
 print(*net.history[:, "train_loss"], *net.history[:, "valid_loss"], *net.history[:, "roc_auc"])
 print(*net.predict_proba(x[:2]).flatten(), net.score(x, y))
 with tempfile.TemporaryDirectory() as folder:
-    net.save_params(f_params=f"{folder}/p.pt", f_optimizer=f"{folder}/o.pt", f_history=f"{folder}/h.json")
+    net.save_params(
+        f_params=f"{folder}/p.pt", f_optimizer=f"{folder}/o.pt", f_history=f"{folder}/h.json"
+    )
     other = NeuralNetClassifier(Net, verbose=0).initialize()
     other.load_params(f_params=f"{folder}/p.pt")
 print(*other.predict_proba(x[:2]).flatten())
 torch.manual_seed(1)
-pipeline = Pipeline([("scale", StandardScaler()), ("net", NeuralNetClassifier(Net, max_epochs=2, lr=0.1, verbose=0, train_split=None))])
-search = GridSearchCV(pipeline, {"net__module__width": [4, 8]}, cv=2, scoring="accuracy", refit=False)
+pipeline = Pipeline(
+    [
+        ("scale", StandardScaler()),
+        ("net", NeuralNetClassifier(Net, max_epochs=2, lr=0.1, verbose=0, train_split=None)),
+    ]
+)
+search = GridSearchCV(
+    pipeline, {"net__module__width": [4, 8]}, cv=2, scoring="accuracy", refit=False
+)
 search.fit(x, y)
 print(*search.cv_results_["mean_test_score"])
