@@ -18,6 +18,7 @@ CODE := src/taper tests benchmarks tools $(wildcard examples)
 
 .PHONY: help demo test test-twins test-web test-sanitizers parity mutants
 .PHONY: bench bench-data bench-peers bench-baseline bench-check performance
+.PHONY: test-cuda bench-cuda
 .PHONY: lint format docs pages site picture test-notebooks test-docs clean
 .PHONY: wheels wheels-check test-packages test-libraries
 
@@ -27,6 +28,8 @@ help:
 	@echo "make test-twins  the tests again without the native module (TAPER_NATIVE=0)"
 	@echo "make test-web  the pages of taper.viz in a headless Chromium; screenshots in build/screenshots"
 	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
+	@echo "make test-cuda  the operator table and training on a GPU (needs one, and CuPy); CUDA_PYTHON chooses the interpreter"
+	@echo "make bench-cuda  training steps on a GPU against PyTorch with CUDA, in the same interpreter"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
 	@echo "make test-libraries  libraries from PyPI on taper and on PyTorch, compared; writes docs/libraries.md (ONLY=name: one program)"
 	@echo "make mutants  small wrong changes of autograd, optim and files that no test notices"
@@ -82,7 +85,7 @@ test: $(VENV)/.dev
 
 # Files that say little about arrays, and start many processes: `make test-twins ALL=1` runs them too.
 AWAY_FROM_ARRAYS := $(if $(ALL),,$(addprefix --ignore=tests/,compat data distributed viz vision \
-	program/test_captured_examples.py test_cli.py test_contributing.py test_doctests.py test_new.py test_project.py test_tour.py))
+	program/test_captured_examples.py test_cli.py test_contributing.py test_doctests.py test_new.py test_pages.py test_project.py test_tour.py))
 
 test-twins: $(VENV)/.dev
 	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) $(APART) $(AWAY_FROM_ARRAYS)
@@ -95,6 +98,15 @@ $(VENV)/.web: $(VENV)/.dev
 
 test-web: $(VENV)/.web
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) tests/web
+
+# A machine with a GPU has an interpreter of its own, with CuPy and PyTorch: nothing is installed.
+CUDA_PYTHON ?= python3
+
+test-cuda:
+	PYTHONPATH=src:tests $(CUDA_PYTHON) -m pytest -q -p no:cacheprovider tests/cuda
+
+bench-cuda:
+	PYTHONPATH=src $(CUDA_PYTHON) benchmarks/on_cuda.py
 
 test-sanitizers: $(VENV)/.dev
 	tools/sanitizers.sh $(BIN)/python

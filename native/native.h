@@ -61,6 +61,7 @@ SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
 SEVERAL(know_calls);
+ONE(lead_calls);
 SEVERAL(module_running);
 ONE(wrap);
 ONE(user_frame);
@@ -162,5 +163,8 @@ SEVERAL(flipped);
 SEVERAL(filled_where);
 SEVERAL(rolled);
 SEVERAL(winograd);
+ONE(know_launch);
+ONE(address_of);
+SEVERAL(launch);
 
 #endif

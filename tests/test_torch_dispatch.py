@@ -88,6 +88,19 @@ def test_overloads_are_objects_that_can_be_called():
     assert taper.ops.aten.sum.dim_IntList(x, [0], True).tolist() == [3]
     assert taper.ops.aten.add_.Tensor(x, 1) is x
     assert x.tolist() == [2, 3]
+    assert taper.ops.aten.view.default.is_view
+    assert not add.is_view
+    assert (
+        str(add._schema)
+        == "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
+    )
+    assert [each.alias_info is None for each in taper.ops.aten.add_.Tensor._schema.arguments] == [
+        False,
+        True,
+        True,
+    ]
+    assert add.decompose(x, x) is NotImplemented
+    assert taper.ops.aten.hstack.default.decompose([x]).tolist() == [2, 3]
 
 
 def test_an_answer_is_recorded():

@@ -95,6 +95,7 @@ _ON_DEMAND = frozenset(
     | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
+    | {"quasirandom"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {
@@ -189,7 +190,9 @@ def _publish() -> None:
         if name not in _published:
             _published.add(name)
             guard = name in _composites
-            globals()[name] = _guarded(name, function, __name__) if guard else function
+            globals()[name] = _guarded(name, function, "taper") if guard else function
+            if guard and __name__ != "taper":  # `compat` gives this module another name
+                globals()[name].__module__ = __name__
 
 
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion

@@ -152,6 +152,9 @@ META = device("meta")
 PROVIDED: set[str] = set()
 """The types of devices other than the CPU that tensors can be on (`arrays/foreign/`)."""
 
+ASKED: dict[str, Any] = {}
+"""By type: what returns the device that a program asks for, or raises as PyTorch does."""
+
 _state = _ThreadState()
 
 
@@ -214,6 +217,9 @@ def usable(given: Any, function: str) -> device:
         )
     if wanted._type == "cpu":
         return CPU
+    if wanted._type in ASKED:
+        found: device = ASKED[wanted._type](wanted)
+        return found
     if wanted._type in PROVIDED:
         return META if wanted._type == "meta" else wanted
     if wanted._type in ("cuda", "xpu"):

@@ -85,14 +85,16 @@ def paragraph(lines: list[str], *, formulas: bool) -> str:
     text = inspect.cleandoc("\n".join(lines)) if lines[0].startswith(" ") else "\n".join(lines)
     if text.startswith(">>> "):
         return coloured(text, "pycon")
-    is_formula = lines[0].startswith("    ") or not text.rstrip().endswith((".", ":", ")", "`"))
+    stated = text.startswith("result") or not text.rstrip().endswith((".", ":", ")", "`"))
+    is_formula = lines[0].startswith("    ") or stated
     if formulas and is_formula:
         return f'<pre class="formula">{escape(text.replace("`", ""))}</pre>'
     if text.startswith("- "):
         points = re.split(r"^- ", text, flags=re.MULTILINE)[1:]
         inside = "".join(f"<li>{inline(' '.join(point.split()))}</li>" for point in points)
         return f"<ul>{inside}</ul>"
-    return f"<p>{inline(' '.join(text.split()))}</p>"
+    words = " ".join(text.split())
+    return f"<p>{inline(words[:1].upper() + words[1:])}</p>"
 
 
 def arguments(lines: list[str]) -> str:

@@ -156,10 +156,11 @@ def differences() -> Iterator[tuple[str, str]]:
     for point in re.split(r"^- ", text, flags=re.MULTILINE)[1:]:
         words = " ".join(point.split())
         subject = re.match(r"[A-Z]\w+(?: \w+)?: ", words)
-        for sentence in re.split(r"(?<=[;.]) ", words.removeprefix(subject[0] if subject else "")):
+        head = subject[0] if subject else ""
+        for sentence in re.split(r"(?<=[;.]) (?![^(]*\))", words.removeprefix(head)):
             said = sentence.rstrip(";.")
             for name in re.findall(r"`([\w.]+)(?:\([^`]*)?`", said):
-                yield f"taper.{name}", f"{subject[0] if subject else ''}{said}."
+                yield f"taper.{name}", f"{head}{said}."
 
 
 def signature(entry: Entry) -> str:
@@ -231,7 +232,8 @@ def body(entry: Entry) -> str:
         )
     doc = inspect.getdoc(value) or "" if callable(value) or isinstance(value, property) else ""
     function = known.get(f"taper.{entry.name}")
-    if entry.package == "taper.Tensor" and function and ">>>" not in doc:
+    is_method = entry.package == "taper.Tensor" and function is not None
+    if is_method and (">>>" not in doc or doc == inspect.getdoc(function.value)):
         return f"The method of {reference_to(entry, function)}: `x.{entry.name}(...)`.\n"
     parts = []
     if called := signature(entry):

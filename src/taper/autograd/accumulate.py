@@ -145,7 +145,7 @@ def _accumulate_seen(leaf: Tensor, meta: AutogradMeta, grad: Tensor) -> None:
         return
     sizes, strides = list(array.shape), list(layout(leaf._array))
     options = {"dtype": grad.dtype, "layout": strided, "device": CPU}
-    made = wrap(empty_with(array.shape, tuple(strides), array.dtype))
+    made = wrap(empty_with(array.shape, tuple(strides), array.dtype, array))
     made = seen_made("new_empty_strided", (grad, sizes, strides), options, made)
     meta.grad = made.copy_(grad)
 

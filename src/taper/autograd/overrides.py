@@ -177,8 +177,19 @@ def refusal(name: str, asked: Iterable[Any], mode: Any) -> TypeError:
 
 # --- who is there ----------------------------------------------------------------------------
 
+
+class _Instance(weakref.ref[Any]):
+    """A reference that never asks its object for a hash, or whether it is equal."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+
 # Instances of classes that want to be asked; while there are some, functions are on detours.
 instances: set[weakref.ref[Any]] = set()
+# Such classes of values that are no tensors.
+others: weakref.WeakSet[type] = weakref.WeakSet()
 # Those of classes that do the work of operators, and who lets them do it.
 wrappers: set[weakref.ref[Any]] = set()
 begin_dispatch: list[Callable[[], None]] = []
@@ -196,11 +207,11 @@ def _forget(reference: weakref.ref[Any]) -> None:
 def watch(tensor: Any) -> None:
     """Note that there is an instance of a subclass; its class may want to be asked."""
     if dispatches(type(tensor)):
-        wrappers.add(weakref.ref(tensor, _forget))
+        wrappers.add(_Instance(tensor, _forget))
         for each in begin_dispatch:
             each()
     if handler_of(type(tensor)) is not None:
-        instances.add(weakref.ref(tensor, instances.discard))
+        instances.add(_Instance(tensor, instances.discard))
         for each in begin:
             each()
 
@@ -210,10 +221,10 @@ def notice(values: Iterable[Any]) -> bool:
     if switch.off:
         return False
     kinds = {type(each) for each in flat(values) if handler_of(type(each)) is not None}
-    found = {weakref.ref(kind, instances.discard) for kind in kinds if not hasattr(kind, "_array")}
-    if found <= instances:
+    kinds = {kind for kind in kinds if not hasattr(kind, "_array") and kind not in others}
+    if not kinds:
         return False
-    instances.update(found)
+    others.update(kinds)
     for each in begin:
         each()
     return True

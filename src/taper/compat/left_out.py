@@ -15,7 +15,6 @@ MODULES = {
     "torch.nested": ("every tensor has one shape", "pad, or use `nn.utils.rnn.pack_sequence`"),
     "torch.package": ("files hold tensors and no programs", "save the state_dict"),
     "torch.quantization": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
-    "torch.quasirandom": ("it is a subject of its own", "use `scipy.stats.qmc`"),
     "torch.sparse": (
         "every tensor is dense",
         "use dense tensors; `index_add_` and `scatter_add_` write at single places",

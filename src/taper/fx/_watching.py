@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
+from types import FunctionType
 from typing import Any
 
 from taper.autograd import detours
@@ -37,7 +38,14 @@ def leave() -> None:
 
 @functools.cache
 def _handlers() -> dict[Any, Any]:
-    return {function: functools.partial(_ask, function) for function in public_functions()}
+    found: dict[Any, Any] = {}
+    for function in public_functions():
+        handler = functools.partial(_ask, function)
+        inner = function
+        while isinstance(inner, FunctionType):  # the library's own modules call what is behind it
+            found.setdefault(inner, handler)
+            inner = getattr(inner, "__wrapped__", None)
+    return found
 
 
 def _ask(function: Any, run: Any, /, *args: Any, **kwargs: Any) -> Any:

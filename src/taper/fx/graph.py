@@ -27,6 +27,7 @@ from taper.fx._namespace import (
     _snake_case,
 )
 from taper.fx.node import Argument, Node, Target, _type_repr, map_arg
+from taper.ops.identity import OpOverload
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 for _class in (CodeGen, PythonCode, _BoxedCodeGen, _PyTreeCodeGen, _PyTreeInfo, _Namespace):
@@ -181,7 +182,9 @@ class Graph:
         return node
 
     def _target_to_str(self, target: Target | None) -> str:
-        if callable(target):
+        if isinstance(target, OpOverload):
+            name = target._opname
+        elif callable(target):
             name = qualified_name(target) if hasattr(target, "__name__") else type(target).__name__
             name = name.rpartition(".")[2]
         elif target is None:

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from taper.opdef import NAMESPACE, Formula, Op, nodes
+from taper.opdef import NAMESPACE, Formula, Op, devices, nodes
 from taper.opdef.text import (
     NUMBER_VERSION,
     SEQUENCES,
@@ -56,7 +56,7 @@ def apply_source(op: Op, partly: bool = False) -> str:
         targets = ", ".join(f"g_{name}" for name in formula.wrt)
         call = f"formula_{op.name}_{index}({', '.join(arguments)})"
         if formula.real is not None:
-            NAMESPACE[f"real_{op.name}_{index}"] = formula.real
+            NAMESPACE[f"real_{op.name}_{index}"] = devices.formula(formula.real)
             quick = f"real_{op.name}_{index}({', '.join(arguments)})"
             call = f"{quick} if node._dtype is FLOAT32 else {call}"
         if partly:  # saved values are looked at all the same
@@ -218,7 +218,7 @@ def node_class(op: Op) -> Any:
         NAMESPACE[f"N_{op.name}"] = op.node_class
         NAMESPACE[f"OP_{op.name}"] = op
         for index, formula in enumerate(op.formulas):
-            NAMESPACE[f"formula_{op.name}_{index}"] = formula.function
+            NAMESPACE[f"formula_{op.name}_{index}"] = devices.formula(formula.function)
         if op.differentiable:
             run = define(f"apply_{op.name}", apply_source(op))
             op.node_class._run = op.node_class._run_once = run

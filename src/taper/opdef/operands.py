@@ -258,6 +258,20 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
     return RuntimeError(f"{op.label}: {text}")
 
 
+def number_of(label: str, name: str, position: int, value: Any) -> Any:
+    """Return the number in a tensor without dimensions that is given as a number.
+
+    NumPy's numbers become Python's; anything else stays, for the kernel to judge.
+    """
+    if isinstance(value, Tensor):
+        if value._array.ndim or wants_grad(value):
+            where = f" (position {position})" if position else ""
+            wanted = "float" if name in ("nan", "neginf", "posinf") else "Number"
+            raise TypeError(f"{label}(): argument '{name}'{where} must be {wanted}, not Tensor")
+        return value._array.item()
+    return python_number(value)
+
+
 def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
     """Do what an operator does when an argument is neither Tensor nor number.
 

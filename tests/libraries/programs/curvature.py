@@ -1,14 +1,13 @@
 """backpack-for-pytorch, laplace-torch and curvlinops-for-pytorch: second-order quantities and Laplace approximations."""
 
-import numpy as np
 import torch
 from backpack import backpack, extend
 from backpack.extensions import (
+    KFLR,
     BatchGrad,
     BatchL2Grad,
     DiagGGNExact,
     DiagHessian,
-    KFLR,
     SumGradSquared,
     Variance,
 )

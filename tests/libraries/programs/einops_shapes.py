@@ -1,7 +1,7 @@
 """einops: rearrange, reduce, repeat, einsum, pack and the layers, with gradients."""
 
 import torch
-from einops import einsum, pack, rearrange, reduce, repeat, unpack, parse_shape, asnumpy
+from einops import asnumpy, einsum, pack, parse_shape, rearrange, reduce, repeat, unpack
 from einops.layers.torch import EinMix, Rearrange, Reduce
 
 torch.manual_seed(0)

@@ -6,9 +6,9 @@ import zuko
 from nflows.distributions.normal import StandardNormal
 from nflows.flows.base import Flow
 from nflows.transforms import (
+    CompositeTransform,
     MaskedAffineAutoregressiveTransform,
     MaskedPiecewiseRationalQuadraticAutoregressiveTransform,
-    CompositeTransform,
     ReversePermutation,
 )
 

@@ -10,7 +10,6 @@ from functorch import (
     jacrev,
     jvp,
     make_functional,
-    make_functional_with_buffers,
     vjp,
     vmap,
 )

@@ -6,8 +6,6 @@ import torch
 from efficientnet_pytorch import EfficientNet
 from pytorch_msssim import MS_SSIM, ssim
 from segment_anything.build_sam import _build_sam
-from segment_anything import SamPredictor
-import numpy as np
 
 torch.manual_seed(0)
 a, b = torch.rand(1, 3, 64, 64), torch.rand(1, 3, 64, 64)

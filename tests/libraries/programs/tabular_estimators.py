@@ -10,10 +10,8 @@ from pytorch_tabnet.tab_model import TabNetClassifier, TabNetRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from skorch import NeuralNetClassifier, NeuralNetRegressor
+from skorch import NeuralNetClassifier
 from skorch.callbacks import EarlyStopping, EpochScoring, LRScheduler
-from skorch.helper import predefined_split
-from skorch.dataset import Dataset
 
 rng = np.random.default_rng(0)
 x = rng.standard_normal((80, 5)).astype(np.float32)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from taper.arrays.native import native
-from taper.device import CPU, PROVIDED, device
+from taper.device import ASKED, CPU, PROVIDED, device
+from taper.gpu import state
 
 
 class ForeignArray(NDArrayOperatorsMixin):
@@ -117,7 +118,7 @@ class Place:
         raise error
 
 
-PLACES: dict[str, Any] = {"meta": "taper.arrays.foreign.meta_place"}
+PLACES: dict[str, Any] = {"meta": "taper.arrays.foreign.meta_place", "cuda": "taper.gpu.place"}
 """The object of each type of device; or the module whose `PLACE` it is, until somebody asks."""
 
 
@@ -132,6 +133,7 @@ def place_of(where: device) -> Place:
 
 
 PROVIDED.update(PLACES)
+ASKED["cuda"] = state.asked
 
 ARRAYS: tuple[Any, ...] = (np.ndarray, ForeignArray)
 """For `isinstance`: whatever kernels and formulas may be given as an array."""

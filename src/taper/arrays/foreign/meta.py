@@ -20,8 +20,12 @@ from taper.arrays import strides as geometry
 from taper.arrays.foreign import ARRAYS, ForeignArray, is_foreign
 from taper.device import META
 
-_MOST_ELEMENTS = 2**26
-"""How many elements a kernel may be run on that cannot do without values."""
+_MOST_ELEMENTS = 2**30
+"""How many elements a kernel may be run on that cannot do without values.
+
+They are zeros, which take no memory until somebody writes there."""
+
+_LARGEST_DIAGONAL = 2**16
 
 
 def no_data(*_: Any, **__: Any) -> Any:
@@ -343,9 +347,12 @@ def stand_in(value: Any) -> Any:
     if value.size > _MOST_ELEMENTS:
         no_data()
     steps = tuple([each // value.itemsize for each in value.strides])
-    made = geometry.empty_with(value.shape, tuple([abs(each) for each in steps]), value.dtype)
-    made.fill(0)
-    if made.ndim > 1 and made.dtype.kind not in "biu" and 0 not in steps:
+    steps = tuple([abs(each) for each in steps])
+    memory = np.zeros(max(geometry.extent(value.shape, steps), 1), value.dtype)
+    bytewise = [each * value.itemsize for each in steps]
+    made: np.ndarray = np.ndarray(value.shape, value.dtype, memory, 0, bytewise)
+    is_small = made.size <= _LARGEST_DIAGONAL
+    if made.ndim > 1 and is_small and made.dtype.kind not in "biu" and 0 not in steps:
         shorter = range(min(made.shape[-2:]))
         made[..., shorter, shorter] = 1  # a matrix that can be inverted
     return made

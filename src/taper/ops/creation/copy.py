@@ -448,23 +448,25 @@ def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
 def cuda(
     input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Raise PyTorch's error of a machine without CUDA: taper computes on the CPU.
+    """Move the tensor to a GPU.
 
     Args:
-        device: number or name of a CUDA device.
-        non_blocking: has no effect.
-        memory_format: has no effect.
+        device: number or name of a CUDA device; by default the current one.
+        non_blocking: do not wait for a copy from pinned memory.
+        memory_format: order of the dimensions in memory; by default that of the input.
 
-    Returns: never; `tensor.to(device)` works with any device that a program may choose.
+    Returns: the tensor itself if it is there already; without a GPU PyTorch's error.
 
     Example:
         >>> import taper
-        >>> taper.ones(2).cuda()
-        Traceback (most recent call last):
-        AssertionError: Torch not compiled with CUDA enabled
+        >>> taper.ones(2).cuda() if taper.cuda.is_available() else taper.ones(2)  # doctest: +SKIP
+        tensor([1., 1.], device='cuda:0')
     """
-    usable("cuda" if device is None else device, "cuda")
-    raise RuntimeError("Invalid device, must be cuda device")
+    name = "cuda" if device is None else f"cuda:{device}" if type(device) is int else device
+    where = usable(name, "cuda")
+    if where.type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    return as_type(input, input.dtype, False, memory_format, where)
 
 
 # --- writes ----------------------------------------------------------------------------------
