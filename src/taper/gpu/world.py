@@ -432,7 +432,7 @@ def _code_makes(code: types.CodeType, real: dict[str, Any]) -> bool:
             return True  # who knows which of its functions
         if value.__class__ is types.FunctionType and _is_ours(value):
             while isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
-                value = value.__wrapped__
+                value = value.__dict__["__wrapped__"]
             if getattr(value, "op", None) is None and makes_arrays(original_of(value)):
                 return True
         elif isinstance(value, type) and _is_ours(value) and not issubclass(value, Exception):
