@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from taper.ops.shape.join import cat
 from taper.ops.shape.parts import narrow
+from taper.ops.sparse.rules import _rebuild_sparse_tensor
 from taper.tensor import Tensor
 
-__all__ = ["_flatten_dense_tensors", "_unflatten_dense_tensors"]
+__all__ = ["_flatten_dense_tensors", "_rebuild_sparse_tensor", "_unflatten_dense_tensors"]
 
 
 def _flatten_dense_tensors(tensors: Sequence[Tensor]) -> Tensor:
