@@ -18,7 +18,9 @@ CODE := src/taper tests benchmarks tools $(wildcard examples)
 
 .PHONY: help demo test test-twins test-web test-sanitizers parity mutants
 .PHONY: bench bench-data bench-peers bench-baseline bench-check performance
-.PHONY: lint format docs clean wheels wheels-check test-packages
+.PHONY: test-cuda bench-cuda
+.PHONY: lint format docs pages site picture test-notebooks test-docs clean
+.PHONY: wheels wheels-check test-packages test-libraries
 
 help:
 	@echo "make demo     see autograd at work (no PyTorch needed)"
@@ -26,7 +28,10 @@ help:
 	@echo "make test-twins  the tests again without the native module (TAPER_NATIVE=0)"
 	@echo "make test-web  the pages of taper.viz in a headless Chromium; screenshots in build/screenshots"
 	@echo "make test-sanitizers  the native module under AddressSanitizer, UBSan and ThreadSanitizer"
+	@echo "make test-cuda  the operator table and training on a GPU (needs one, and CuPy); CUDA_PYTHON chooses the interpreter"
+	@echo "make bench-cuda  training steps on a GPU against PyTorch with CUDA, in the same interpreter"
 	@echo "make parity   the same programs on taper and on PyTorch 2.13, compared"
+	@echo "make test-libraries  libraries from PyPI on taper and on PyTorch, compared; writes docs/libraries.md (ONLY=name: one program)"
 	@echo "make mutants  small wrong changes of autograd, optim and files that no test notices"
 	@echo "make bench    speed, memory and size against PyTorch 2.13; writes docs/performance.md (QUICK=1: a short look, no page)"
 	@echo "make bench-data  loading of data and files against PyTorch 2.13"
@@ -39,7 +44,12 @@ help:
 	@echo "make test-packages  what make wheels wrote, installed in empty environments without a compiler"
 	@echo "make lint     ruff and mypy"
 	@echo "make format   let ruff rewrite the layout of the code"
-	@echo "make docs     write the generated documents again"
+	@echo "make docs     write the generated documents again, run the notebooks, build the site in build/site"
+	@echo "make pages    only the generated documents"
+	@echo "make site     only the site; open build/site/index.html"
+	@echo "make picture  take README's picture again (needs Chromium)"
+	@echo "make test-notebooks  run all notebooks"
+	@echo "make test-docs  notebooks, site, its links and its search; screenshots in build/screenshots"
 	@echo "make clean    remove environments, caches and build results"
 
 $(VENV)/.made:
@@ -67,15 +77,18 @@ $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
 demo: $(VENV)/.installed
 	$(BIN)/taper demo
 
+# These need more than the tests of every day.
+APART := $(addprefix --ignore=tests/,parity web packages documents)
+
 test: $(VENV)/.dev
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web --ignore=tests/packages
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) $(APART)
 
 # Files that say little about arrays, and start many processes: `make test-twins ALL=1` runs them too.
 AWAY_FROM_ARRAYS := $(if $(ALL),,$(addprefix --ignore=tests/,compat data distributed viz vision \
-	program/test_captured_examples.py test_cli.py test_contributing.py test_doctests.py test_new.py test_project.py test_tour.py))
+	program/test_captured_examples.py test_cli.py test_contributing.py test_doctests.py test_new.py test_pages.py test_project.py test_tour.py))
 
 test-twins: $(VENV)/.dev
-	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --ignore=tests/parity --ignore=tests/web --ignore=tests/packages $(AWAY_FROM_ARRAYS)
+	TAPER_NATIVE=0 $(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) $(APART) $(AWAY_FROM_ARRAYS)
 
 # The browser comes from the system; playwright's own would be a download from elsewhere.
 $(VENV)/.web: $(VENV)/.dev
@@ -85,6 +98,15 @@ $(VENV)/.web: $(VENV)/.dev
 
 test-web: $(VENV)/.web
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) tests/web
+
+# A machine with a GPU has an interpreter of its own, with CuPy and PyTorch: nothing is installed.
+CUDA_PYTHON ?= python3
+
+test-cuda:
+	PYTHONPATH=src:tests $(CUDA_PYTHON) -m pytest -q -p no:cacheprovider tests/cuda
+
+bench-cuda:
+	PYTHONPATH=src $(CUDA_PYTHON) benchmarks/on_cuda.py
 
 test-sanitizers: $(VENV)/.dev
 	tools/sanitizers.sh $(BIN)/python
@@ -107,6 +129,10 @@ test-packages: $(VENV)/.packages
 parity: $(ORACLE)/.installed
 	$(ONE_THREAD) $(ORACLE_BIN)/python -m pytest -q -n $(JOBS) tests/parity
 
+# Not in CI: the libraries are gigabytes from PyPI.
+test-libraries:
+	$(PYTHON) tools/libraries.py $(ONLY)
+
 mutants: $(VENV)/.dev
 	$(ONE_THREAD) tools/confined.sh .cache/mutants $(BIN)/python tools/mutate.py --jobs $(JOBS)
 
@@ -126,7 +152,7 @@ bench: $(ORACLE)/.installed
 	$(BENCH)/busy.py $(BENCH_FLAGS)
 	$(BENCH)/deep_chain.py
 	$(BENCH)/anomaly_cost.py
-	$(if $(QUICK),,$(BENCH)/report.py)
+	$(if $(QUICK),,$(BENCH)/report.py && $(ORACLE_BIN)/python tools/readme_numbers.py)
 
 bench-data: $(ORACLE)/.installed
 	$(BENCH)/data_loading.py $(if $(QUICK),--rounds 1)
@@ -140,6 +166,7 @@ bench-baseline: $(ORACLE)/.installed
 
 performance: $(ORACLE)/.installed
 	$(BENCH)/report.py
+	$(ORACLE_BIN)/python tools/readme_numbers.py
 
 # tinygrad compiles with a `clang` that it finds on the path: ziglang has one as a wheel.
 $(PEERS)/.installed: $(BUILT_FROM)
@@ -163,7 +190,25 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-docs: $(VENV)/.installed
+docs: pages test-notebooks site
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install $(PIP_FLAGS) -e '.[docs]'
+	@touch $@
+
+site: $(VENV)/.docs
+	$(BIN)/python tools/site
+
+test-notebooks: $(VENV)/.docs
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) tests/documents/notebooks
+
+test-docs: test-notebooks site $(VENV)/.web
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) --dist loadscope tests/documents/site
+
+picture: $(VENV)/.web
+	$(BIN)/python tools/picture.py
+
+pages: $(VENV)/.installed
 	$(BIN)/python tools/operator_names.py > src/taper/ops/provided.py.new
 	mv src/taper/ops/provided.py.new src/taper/ops/provided.py
 	$(BIN)/python -m taper.opdef --docs > docs/derivatives.md.new
@@ -176,6 +221,7 @@ docs: $(VENV)/.installed
 	mv src/taper/compat/names.txt.new src/taper/compat/names.txt
 	$(BIN)/python tools/stubs.py
 	$(BIN)/python tools/tour
+	$(BIN)/python tools/readme_numbers.py
 
 clean:
 	rm -rf $(VENV) $(ORACLE) $(PEERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

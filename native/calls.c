@@ -86,7 +86,33 @@ static void note_error(PyObject *module) {
     PyErr_Restore(type, error, trace); /* whatever went wrong with the note */
 }
 
+/* What is called on this thread in the place of every module, with the module first; NULL: nothing. */
+static _Thread_local PyObject *leader;
+
+/* lead_calls(function or None): calls of modules on this thread go there; returns what they went to before. */
+PyObject *taper_lead_calls(PyObject *self, PyObject *value) {
+    PyObject *before = leader;
+    leader = value == Py_None ? NULL : held(value);
+    return before == NULL ? held(Py_None) : before;
+}
+
+static PyObject *call_leader(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    const Py_ssize_t all = count + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyObject *few[MOST_ON_STACK + 1], **given = few, *function = held(leader);
+    if (all > MOST_ON_STACK && (given = PyMem_Malloc((size_t)(all + 1) * sizeof *given)) == NULL) {
+        Py_DECREF(function);
+        return PyErr_NoMemory();
+    }
+    given[0] = module;
+    for (Py_ssize_t index = 0; index < all; index++) given[index + 1] = args[index];
+    PyObject *result = PyObject_Vectorcall(function, given, (size_t)(count + 1), names);
+    if (given != few) PyMem_Free(given);
+    Py_DECREF(function);
+    return result;
+}
+
 static PyObject *call_module(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    if (leader != NULL) return call_leader(module, args, count, names);
     int hooked = is_hooked(module);
     if (hooked < 0) return NULL;
     PyObject *outer = running, *result;
@@ -101,7 +127,7 @@ static PyObject *call_module(PyObject *module, PyObject *const *args, Py_ssize_t
 
 static PyMethodDef call_method = {
     "__call__", (PyCFunction)(void (*)(void))call_module, METH_FASTCALL | METH_KEYWORDS,
-    "Compute the module's result: `forward`, with the hooks around it."};
+    "__call__($self, /, *args, **kwargs)\n--\n\nCompute the module's result: `forward`, with the hooks around it."};
 
 /* know_calls(Calls, hooks of all modules ..., note_module): gives the class its `__call__`. */
 PyObject *taper_know_calls(PyObject *self, PyObject *const *args, Py_ssize_t count) {

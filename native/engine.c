@@ -107,7 +107,7 @@ static int are_alike(PyObject *one, PyObject *other) {
 
 /* Whether a sum lies in memory otherwise than what was received first, which decides, as in PyTorch. */
 static int lies_otherwise(PyObject *sum, PyObject *present) {
-    if (!PyArray_Check(sum) || !PyArray_Check(present)) return 0;
+    if (!PyArray_Check(sum) || !PyArray_Check(present)) return 1; /* a foreign array: Python's twin asks it */
     PyArrayObject *now = (PyArrayObject *)sum, *before = (PyArrayObject *)present;
     int differs = 0;
     if (PyArray_NDIM(now) != PyArray_NDIM(before)) return 0;
@@ -137,7 +137,7 @@ static PyObject *add(PyObject *present, PyObject *grad, int tensors, int in_plac
     if (sparse) sum = PyNumber_Add(grad, present);
     else if (tensors) sum = PyNumber_Add(present, grad);
     else sum = PyObject_Vectorcall(names.add, arguments, (size_t)count, NULL);
-    if (sum != NULL && !tensors && !PyArray_Check(sum)) Py_SETREF(sum, PyArray_FROM_O(sum));
+    if (sum != NULL && !tensors && PyArray_IsScalar(sum, Generic)) Py_SETREF(sum, PyArray_FROM_O(sum));
     if (sum != NULL && !tensors && count == 2 && lies_otherwise(sum, present))
         sum = laid_out(sum, present, grad);
     Py_DECREF(present);

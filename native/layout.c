@@ -24,10 +24,21 @@ static int in_rows(PyArrayObject *array) {
     return 1;
 }
 
-/* Whether a value is no array or a row-major one; of a tuple or list, whether all are. */
+static PyTypeObject *foreign; /* the class of arrays that are no ndarrays */
+
+/* know_foreign(ForeignArray) */
+PyObject *taper_know_foreign(PyObject *self, PyObject *kind) {
+    if (!PyType_Check(kind)) return PyErr_Format(PyExc_TypeError, "know_foreign(class)");
+    Py_INCREF(kind);
+    foreign = (PyTypeObject *)kind;
+    Py_RETURN_NONE;
+}
+
+/* Whether a value is no array or a row-major one; of a tuple or list, whether all are.  The rule asks a
+ * foreign array itself. */
 static int row_major(PyObject *value) {
     if (PyArray_Check(value)) return in_rows((PyArrayObject *)value);
-    if (!PyTuple_Check(value) && !PyList_Check(value)) return 1;
+    if (!PyTuple_Check(value) && !PyList_Check(value)) return foreign == NULL || !PyObject_TypeCheck(value, foreign);
     for (Py_ssize_t index = 0; index < PySequence_Fast_GET_SIZE(value); index++)
         if (!row_major(PySequence_Fast_GET_ITEM(value, index))) return 0;
     return 1;

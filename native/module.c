@@ -17,6 +17,7 @@ static PyMethodDef methods[] = {
     ROW(know_leaves),
     ROW(know_frames),
     ROW(know_calls),
+    ROW_OF_ONE(lead_calls),
     ROW(module_running),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),
@@ -30,6 +31,7 @@ static PyMethodDef methods[] = {
     ROW(polynomial),
     ROW(select),
     ROW(settled),
+    ROW_OF_ONE(know_foreign),
     ROW_OF_ONE(set_threads),
     ROW_OF_ONE(keep_memory),
     ROW(drop_memory),
@@ -117,6 +119,9 @@ static PyMethodDef methods[] = {
     ROW(filled_where),
     ROW(rolled),
     ROW(winograd),
+    ROW_OF_ONE(know_launch),
+    ROW_OF_ONE(address_of),
+    ROW(launch),
     {NULL, NULL, 0, NULL},
 };
 

@@ -61,6 +61,7 @@ SEVERAL(know_nodes);
 SEVERAL(know_leaves);
 SEVERAL(know_frames);
 SEVERAL(know_calls);
+ONE(lead_calls);
 SEVERAL(module_running);
 ONE(wrap);
 ONE(user_frame);
@@ -74,6 +75,7 @@ SEVERAL(put_rows);
 SEVERAL(polynomial);
 SEVERAL(select);
 SEVERAL(settled);
+ONE(know_foreign);
 ONE(set_threads);
 ONE(keep_memory);
 SEVERAL(drop_memory);
@@ -161,5 +163,8 @@ SEVERAL(flipped);
 SEVERAL(filled_where);
 SEVERAL(rolled);
 SEVERAL(winograd);
+ONE(know_launch);
+ONE(address_of);
+SEVERAL(launch);
 
 #endif

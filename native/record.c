@@ -151,25 +151,42 @@ static int add_module(PyObject *node) {
 }
 
 /* PyTorch's error for a result of whole numbers with a history: only a write in place gives one. */
-static PyObject *refuse_whole(PyArrayObject *array) {
+static PyObject *refuse_whole(int type) {
     static const char *const names[] = {"Bool", "Char", "Byte", "Short", "UInt16", "Int", "UInt32"};
-    int type = PyArray_TYPE(array);
-    const char *name = type <= NPY_UINT ? names[type] : PyArray_ISSIGNED(array) ? "Long" : "UInt64";
+    const char *name = type <= NPY_UINT ? names[type] : PyTypeNum_ISSIGNED(type) ? "Long" : "UInt64";
     return PyErr_Format(PyExc_RuntimeError, "Autograd not support dtype: %s", name);
+}
+
+/* Shape and dtype of an output, new references; a foreign array is asked by name: -1 with an error. */
+static int describe(PyObject *value, PyObject **shape, PyObject **dtype) {
+    if (PyArray_Check(value)) {
+        PyArrayObject *array = (PyArrayObject *)value;
+        *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
+        *dtype = held((PyObject *)PyArray_DESCR(array));
+    } else {
+        *shape = PyObject_GetAttrString(value, "shape");
+        *dtype = *shape == NULL ? NULL : PyObject_GetAttrString(value, "dtype");
+        if (*dtype != NULL && !(PyTuple_Check(*shape) && PyArray_DescrCheck(*dtype))) {
+            PyErr_SetString(PyExc_TypeError, "neither an array nor None");
+            Py_CLEAR(*dtype);
+        }
+    }
+    if (*shape != NULL && *dtype != NULL) return 0;
+    Py_CLEAR(*shape);
+    Py_CLEAR(*dtype);
+    return -1;
 }
 
 /* What every node has; the shape and dtype of its output unless `array` is None. */
 static int complete(PyObject *const *args, Py_ssize_t count) {
     const struct Known *known = &taper_known;
-    PyObject *node = args[0], *state = args[2], *shape = NULL;
+    PyObject *node = args[0], *state = args[2], *shape, *dtype;
     if (add_edges(node, args + 5, (count - 5) / 2) < 0 || add_line(node, state, args[3]) < 0) return -1;
     if (args[1] != Py_None) {
-        PyArrayObject *array = (PyArrayObject *)args[1];
-        shape = PyArray_IntTupleFromIntp(PyArray_NDIM(array), PyArray_DIMS(array));
-        if (shape == NULL) return -1;
+        if (describe(args[1], &shape, &dtype) < 0) return -1;
         put(node, known->of_node.shape, shape);
-        put(node, known->of_node.dtype,
-            held(args[4] == Py_None ? (PyObject *)PyArray_DESCR(array) : args[4]));
+        put(node, known->of_node.dtype, dtype);
+        if (args[4] != Py_None) put(node, known->of_node.dtype, held(args[4]));
     }
     PyObject *next = next_sequence(state);
     if (next == NULL) return -1;
@@ -192,16 +209,22 @@ static int are_valid(PyObject *const *args, Py_ssize_t count) {
 /* complete(node, array, state, frame, dtype, tensor, needs, tensor, needs, ...) */
 PyObject *taper_complete(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (!are_valid(args, count)) return NULL;
-    if (args[1] != Py_None && !PyArray_Check(args[1]))
-        return PyErr_Format(PyExc_TypeError, "complete: neither an array nor None");
     return complete(args, count) < 0 ? NULL : held(Py_None);
 }
 
 /* record(...): as `complete`, and the tensor on the array, with its history. */
 PyObject *taper_record(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (!are_valid(args, count)) return NULL;
-    if (!PyArray_Check(args[1])) return PyErr_Format(PyExc_TypeError, "record: no array");
-    PyArrayObject *array = (PyArrayObject *)args[1];
-    if (PyArray_ISINTEGER(array) || PyArray_ISBOOL(array)) return refuse_whole(array);
+    if (PyArray_Check(args[1])) {
+        const int type = PyArray_TYPE((PyArrayObject *)args[1]);
+        if (PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type)) return refuse_whole(type);
+    } else {
+        PyObject *shape, *dtype;
+        if (describe(args[1], &shape, &dtype) < 0) return NULL;
+        const int type = ((PyArray_Descr *)dtype)->type_num;
+        Py_DECREF(shape);
+        Py_DECREF(dtype);
+        if (PyTypeNum_ISINTEGER(type) || PyTypeNum_ISBOOL(type)) return refuse_whole(type);
+    }
     return complete(args, count) < 0 ? NULL : taper_new_tensor(args[1], Py_True, args[0]);
 }

@@ -110,7 +110,7 @@ static int is_valid(const uint8_t *program, Py_ssize_t size, int columns, int co
 }
 
 static int is_usable(PyObject *value, int type, npy_intp size) {
-    if (!PyArray_Check(value)) return 0;
+    if (!PyArray_CheckExact(value)) return 0;
     PyArrayObject *array = (PyArrayObject *)value;
     return PyArray_TYPE(array) == type && PyArray_SIZE(array) == size && PyArray_ISCARRAY(array);
 }
@@ -203,7 +203,7 @@ static int table_holds(PyObject *const *table, Py_ssize_t rows, int columns, int
     if (rows && type != NPY_FLOAT && type != NPY_DOUBLE) return 0;
     for (Py_ssize_t row = 0; row < rows; row++) {
         PyObject *const *of_row = table + row * columns;
-        if (!PyArray_Check(of_row[0])) return 0;
+        if (!PyArray_CheckExact(of_row[0])) return 0;
         const npy_intp size = PyArray_SIZE((PyArrayObject *)of_row[0]);
         for (int column = 0; column < columns; column++)
             if (!is_usable(of_row[column], type, size)) return 0;
@@ -225,7 +225,7 @@ PyObject *taper_run_table(PyObject *const *rule, PyObject *const *table, Py_ssiz
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "not a program");
         return NULL;
     }
-    const int type = rows && PyArray_Check(table[0]) ? PyArray_TYPE((PyArrayObject *)table[0]) : -1;
+    const int type = rows && PyArray_CheckExact(table[0]) ? PyArray_TYPE((PyArrayObject *)table[0]) : -1;
     if (!table_holds(table, rows, columns, type)) Py_RETURN_FALSE;
     char *registers[MOST_REGISTERS];
     char constant[MOST_REGISTERS] = {0};

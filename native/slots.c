@@ -52,7 +52,7 @@ PyObject *taper_know_tensor(PyObject *self, PyObject *tensor) {
         {"_output_nr", &known->of_tensor.output_nr},
         {"_counter", &known->of_tensor.counter},
         {"_view", &known->of_tensor.view},
-        {"_meta", &known->of_tensor.meta},
+        {"_autograd_meta", &known->of_tensor.meta},
     };
     if (!PyType_Check(tensor)) return PyErr_Format(PyExc_TypeError, "know_tensor(Tensor)");
     if (known->zero == NULL) known->zero = PyLong_FromLong(0);

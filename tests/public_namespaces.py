@@ -21,6 +21,17 @@ taper.vision.ops taper.vision.transforms taper.vision.transforms.functional
 taper.vision.transforms.v2 taper.vision.transforms.v2.functional taper.vision.utils taper.viz
 """.split()
 
+# The other packages that programs address by name: they divide work over processes, answer for
+# absent devices and compilers, or serve other libraries.
+ANSWERING = """
+taper.accelerator taper.autograd.function taper.backends taper.compat taper.compiler taper.cpu
+taper.cuda taper.distributed taper.distributed.checkpoint taper.distributed.checkpoint.state_dict
+taper.distributed.device_mesh taper.distributed.fsdp taper.distributed.optim
+taper.distributed.tensor taper.fx taper.jit taper.mps taper.mtia taper.nn.parallel
+taper.return_types taper.signal taper.storage taper.types taper.utils taper.utils.benchmark
+taper.utils.flop_counter taper.utils.hooks taper.version taper.xpu
+""".split()
+
 
 def public_names(module: ModuleType) -> list[str]:
     """Return what `from module import *` brings."""

@@ -100,7 +100,7 @@ def test_set_default_device():
     assert get_default_device() == CPU
 
 
-def test_only_the_cpu_is_usable():
+def test_the_cpu_and_meta_are_usable():
     for given in (None, "cpu", "cpu:0", CPU):
         assert usable(given, "zeros") is CPU
     with pytest.raises(AssertionError, match="^Torch not compiled with CUDA enabled$"):
@@ -109,8 +109,7 @@ def test_only_the_cpu_is_usable():
         usable(None, "zeros")
     with pytest.raises(RuntimeError, match="not linked with support for mps devices"):
         usable("mps", "zeros")
-    with pytest.raises(NotImplementedError, match="meta"):
-        usable("meta", "zeros")
+    assert usable("meta", "zeros") == device("meta")
     with pytest.raises(TypeError, match=r"zeros\(\): argument 'device' must be torch.device"):
         usable(1.5, "zeros")
 

@@ -30,7 +30,7 @@ import taper.autograd.graph
 leaf = taper.ones(2, requires_grad=True)
 fired = []
 handle = taper.autograd.graph.register_multi_grad_hook((leaf,), fired.append)
-hook_lock = next(iter(leaf._meta.hooks.values())).__closure__
+hook_lock = next(iter(leaf._autograd_meta.hooks.values())).__closure__
 locks = {
     "accumulate": accumulate.lock,
     "detours": detours._lock,

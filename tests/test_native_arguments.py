@@ -11,7 +11,15 @@ import pytest
 
 from taper.arrays.native import native
 
-TENSOR_SLOTS = ("_array", "_counter", "_grad_fn", "_meta", "_output_nr", "_requires_grad", "_view")
+TENSOR_SLOTS = (
+    "_array",
+    "_counter",
+    "_grad_fn",
+    "_autograd_meta",
+    "_output_nr",
+    "_requires_grad",
+    "_view",
+)
 
 # Calls of every function with all kinds of values, some of them broken.
 RANDOM_CALLS = """
@@ -50,7 +58,7 @@ def tensor():
     if rng.random() < 0.3:
         made = made * 2
     if rng.random() < 0.3:
-        made._meta = broken(AutogradMeta(), META_SLOTS)
+        made._autograd_meta = broken(AutogradMeta(), META_SLOTS)
     return broken(made, TENSOR_SLOTS)
 
 def node():
@@ -213,7 +221,7 @@ def test_found_c1_no_argument_crashes_a_native_function(seed):
 def test_found_c1_a_tensor_without_a_slot_is_an_error():
     ran = run(DELETED_SLOTS.format(slots=TENSOR_SLOTS))
     assert ran.returncode == 0, ran.stderr[-3000:]
-    for slot in ("_array", "_grad_fn", "_meta", "_requires_grad"):
+    for slot in ("_array", "_grad_fn", "_autograd_meta", "_requires_grad"):
         lines = [line for line in ran.stdout.splitlines() if line.startswith(f"{slot} leaf")]
         missing = f"Tensor' object has no attribute '{slot}'"  # CPython 3.13 names the module too
         assert any("AttributeError" in line and missing in line for line in lines)

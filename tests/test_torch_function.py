@@ -201,3 +201,18 @@ def test_lists_of_functions():
     assert F.relu in overrides.get_overridable_functions()[F]
     with pytest.raises(TypeError):
         asked[taper.add]()
+
+
+def test_a_class_may_have_attributes_with_our_names():
+    class Noted(taper.Tensor):
+        pass
+
+    x = taper.ones(2).as_subclass(Noted)
+    assert not hasattr(x, "_meta")
+    x._meta = {"k": 1}
+    y = (x.requires_grad_() * 2).sum()
+    y.backward()
+    assert x._meta == {"k": 1}
+    assert x.grad.tolist() == [2, 2]
+    del x._meta
+    assert not hasattr(x, "_meta")

@@ -91,11 +91,12 @@ newaxis = None
 # Packages that are imported on first use, so that importing taper stays short.
 _ON_DEMAND = frozenset(
     {"_C", "amp", "distributions", "fft", "files", "func", "linalg", "nn", "optim", "profiler"}
-    | {"_utils", "serialization", "special", "testing", "utils", "viz"}
+    | {"_guards", "_utils", "serialization", "special", "testing", "utils", "viz"}
     | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
     | {"masked", "sparse"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
+    | {"quasirandom"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {
@@ -107,12 +108,16 @@ _FROM_ON_DEMAND |= {
 _FROM_ON_DEMAND |= {"explain": "viz.explaining", "vmap": "func"}
 _FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "program.capturing")
 _TOP_LEVEL = """
-DisableTorchFunction DisableTorchFunctionSubclass _assert get_device_module has_lapack has_mkl
-has_openmp has_spectral set_anomaly_enabled
+DisableTorchFunction DisableTorchFunctionSubclass _assert _assert_async _shape_as_tensor
+get_device_module has_lapack has_mkl has_openmp has_spectral set_anomaly_enabled
 Event ScriptObject Stream TensorType _check _check_index _check_is_size _check_not_implemented
 _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with
 """
 _FROM_ON_DEMAND |= dict.fromkeys(_TOP_LEVEL.split(), "top_level")
+_SYMBOLS = """
+SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
+"""
+_FROM_ON_DEMAND |= dict.fromkeys(_SYMBOLS.split(), "symbols")
 # Old questions about the build, which warn when they are asked and are in no list.
 _DEPRECATED = ("has_cuda", "has_cudnn", "has_mkldnn", "has_mps")
 _AUTOCAST = """
@@ -186,7 +191,9 @@ def _publish() -> None:
         if name not in _published:
             _published.add(name)
             guard = name in _composites
-            globals()[name] = _guarded(name, function, __name__) if guard else function
+            globals()[name] = _guarded(name, function, "taper") if guard else function
+            if guard and __name__ != "taper":  # `compat` gives this module another name
+                globals()[name].__module__ = __name__
 
 
 # float32, long, ...; FloatTensor, LongStorage, ...: names that hide builtins or are legion
@@ -208,7 +215,13 @@ def _ask_classes() -> None:
     importlib.import_module("taper.overridable").lay()
 
 
+def _let_classes_dispatch() -> None:
+    # late: as above
+    importlib.import_module("taper.ops.dispatching").let_classes_dispatch()
+
+
 _overrides.begin.append(_ask_classes)
+_overrides.begin_dispatch.append(_let_classes_dispatch)
 
 # Here, since the classes may not know the room of pictures.
 Tensor._repr_html_ = _in_notebooks("tensor_html")  # type: ignore[attr-defined]

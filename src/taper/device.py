@@ -1,7 +1,7 @@
 """Where and how a tensor is stored: device, layout and memory format objects.
 
-Owns the three kinds of singletons and the default device of each thread.  All tensors are on the
-CPU: any device can be named, but `usable` refuses all others.  Must not know Tensor.
+Owns the three kinds of singletons and the default device of each thread.  Any device can be named;
+`usable` refuses those on which there are no arrays.  Must not know Tensor.
 """
 
 from __future__ import annotations
@@ -147,7 +147,13 @@ class _ThreadState(threading.local):
 
 
 CPU = device("cpu")
-"""The device of every tensor."""
+META = device("meta")
+
+PROVIDED: set[str] = set()
+"""The types of devices other than the CPU that tensors can be on (`arrays/foreign/`)."""
+
+ASKED: dict[str, Any] = {}
+"""By type: what returns the device that a program asks for, or raises as PyTorch does."""
 
 _state = _ThreadState()
 
@@ -195,7 +201,7 @@ _as_device = device  # the function above has an argument of this name
 
 
 def usable(given: Any, function: str) -> device:
-    """Return `CPU` if the argument `device` of `function` asks for it; raise otherwise.
+    """Return the device that the argument `device` of `function` asks for, if there is one.
 
     `given` is a device, its name, or None for the default device.
     """
@@ -211,12 +217,13 @@ def usable(given: Any, function: str) -> device:
         )
     if wanted._type == "cpu":
         return CPU
+    if wanted._type in ASKED:
+        found: device = ASKED[wanted._type](wanted)
+        return found
+    if wanted._type in PROVIDED:
+        return META if wanted._type == "meta" else wanted
     if wanted._type in ("cuda", "xpu"):
         raise AssertionError(f"Torch not compiled with {wanted._type.upper()} enabled")
-    if wanted._type == "meta":
-        raise NotImplementedError(
-            "meta tensors have no storage and are not provided: make the tensor on the cpu"
-        )
     raise RuntimeError(f"PyTorch is not linked with support for {wanted._type} devices")
 
 

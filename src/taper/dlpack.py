@@ -143,6 +143,8 @@ def __dlpack__(  # noqa: N807 - its name shows in the errors of calls
         _check_device(dl_device, copy)
     if copy is not None and not isinstance(copy, bool):
         refuse("_to_dlpack", "copy", 0, "bool", copy)
+    if self.is_meta:
+        raise BufferError("Cannot pack tensors on meta")
     versioned = max_version is not None and max_version[0] >= 1
     return _capsule(self._array.copy() if copy else self._array, versioned)
 

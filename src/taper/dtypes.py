@@ -379,11 +379,14 @@ def number_category(number: object) -> int:
 def result_category(operands: Iterable[Any]) -> int:
     """Return the highest category among arrays and numbers, which decides what ``div`` computes."""
     return max(
-        FROM_NUMPY[operand.dtype].category
-        if isinstance(operand, np.ndarray)
-        else number_category(operand)
+        FROM_NUMPY[operand.dtype].category if _is_array(operand) else number_category(operand)
         for operand in operands
     )
+
+
+def _is_array(operand: object) -> bool:
+    """Return whether it is an array, also one that is no ndarray; NumPy's scalars are numbers."""
+    return isinstance(operand, np.ndarray) or hasattr(operand, "__array_function__")
 
 
 def _number_dtype(number: object) -> dtype:
@@ -415,7 +418,7 @@ def result_type(operands: Iterable[Any]) -> dtype:
     # One entry for each rank: Python numbers, 0-d arrays, arrays with dimensions.
     ranked: list[dtype | None] = [None, None, None]
     for operand in operands:
-        if isinstance(operand, np.ndarray):
+        if _is_array(operand):
             rank, found = 2 if operand.ndim else 1, FROM_NUMPY[operand.dtype]
         else:
             rank, found = 0, _number_dtype(operand)

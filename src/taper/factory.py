@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import device_of, is_foreign, place_of
 from taper.arrays.memory import resized
 from taper.arrays.native import native
 from taper.arrays.scalars import type_name
@@ -33,9 +34,10 @@ from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.transforms import mark_made
 from taper.autograd.views import bump_version, requires_grad
+from taper.device import CPU, preserve_format, strided, usable
+from taper.device import device as Device
 from taper.device import layout as Layout
 from taper.device import memory_format as MemoryFormat
-from taper.device import preserve_format, strided, usable
 from taper.settings import settings
 from taper.tensor import Tensor, element_strides, wrap
 
@@ -134,18 +136,23 @@ def options(
     device: Any = None,
     pin_memory: Any = False,
     default: dtypes.dtype | None = None,
-) -> dtypes.dtype:
-    """Check the options of a factory; the dtype is `dtype`, `default` or the default one."""
+    like: Tensor | None = None,
+) -> tuple[dtypes.dtype, Device]:
+    """Check the options of a factory and return dtype and device of what it makes.
+
+    The dtype is `dtype`, `default` or the default one; without `device` it is the device of `like`,
+    or the default one.
+    """
     if layout is not None and layout is not strided:
         _refuse_layout(function, layout)
-    usable(device, function)
+    where = like.device if device is None and like is not None else usable(device, function)
     if pin_memory:
         refuse_pinning(function, pin_memory)
     if dtype is None:
-        return dtypes.default.float if default is None else default
+        return dtypes.default.float if default is None else default, where
     if type(dtype) is dtypes.dtype:
-        return dtype
-    return dtypes.as_dtype(dtype, function, "dtype")
+        return dtype, where
+    return dtypes.as_dtype(dtype, function, "dtype"), where
 
 
 def _refuse_layout(function: str, layout: Any) -> NoReturn:
@@ -183,13 +190,17 @@ def check_memory_format(function: str, memory_format: Any) -> None:
 _LARGE = 2**28  # elements; with fewer NumPy's own error is as quick
 
 
-def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarray:
+def allocate(
+    shape: Shape, dtype: np.dtype[Any], filled: Any = None, where: Device = CPU
+) -> np.ndarray:
     """Return a new array of a shape that the user gave, uninitialised or filled with one number."""
     if shape and min(shape) < 0:
         negative = next(length for length in shape if length < 0)
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {negative}: {list(shape)}"
         )
+    if where is not CPU:
+        return _elsewhere(shape, row_major(shape), dtype, filled, where)
     try:
         if filled is not None and not filled and not _is_negative_zero(filled):
             return np.zeros(shape, dtype)
@@ -204,6 +215,16 @@ def allocate(shape: Shape, dtype: np.dtype[Any], filled: Any = None) -> np.ndarr
         made.fill(filled)
     elif settings.fills_memory:
         fill_uninitialised(made)
+    return made
+
+
+def _elsewhere(
+    shape: Shape, strides: Shape, dtype: np.dtype[Any], filled: Any, where: Device
+) -> Any:
+    """Return the same on another device than the CPU, laid out as `strides` say, in elements."""
+    made = place_of(where).empty(shape, strides, dtype, where)
+    if filled is not None:
+        made.fill(filled)
     return made
 
 
@@ -243,17 +264,28 @@ def out_of_memory(nbytes: int) -> RuntimeError:
 
 
 def array_like(
-    array: np.ndarray, dtype: np.dtype[Any], memory_format: Any, filled: Any = None
+    array: np.ndarray,
+    dtype: np.dtype[Any],
+    memory_format: Any,
+    filled: Any = None,
+    where: Device | None = None,
 ) -> np.ndarray:
-    """Return a new array of another's shape and, if preserved, its order of dimensions."""
+    """Return a new array of another's shape and, if preserved, its order of dimensions.
+
+    It is on the device `where`, by default that of the array.
+    """
     shape = array.shape
+    if where is None:
+        where = device_of(array)
     if memory_format is None or memory_format is preserve_format:
         if in_rows(array):
-            return allocate(shape, dtype, filled)
+            return allocate(shape, dtype, filled, where)
         strides = preserved_strides(shape, element_strides(array))
     else:
         strides = format_strides(shape, memory_format._name)
-    made = empty_with(shape, strides, dtype)
+    if where is not CPU:
+        return _elsewhere(shape, strides, dtype, filled, where)
+    made: np.ndarray = empty_with(shape, strides, dtype)
     if filled is not None:
         made.fill(filled)
     else:
@@ -264,8 +296,10 @@ def array_like(
 # The finished tensor.
 
 
-def finish(array: np.ndarray, requires_grad: Any = False) -> Tensor:
-    """Return a new leaf on `array`, in inference mode an inference tensor."""
+def finish(array: np.ndarray, requires_grad: Any = False, where: Device = CPU) -> Tensor:
+    """Return a new leaf on `array`, or a copy of it elsewhere; in inference mode inferred."""
+    if where is not CPU and not is_foreign(array):
+        array = place_of(where).from_ndarray(array, where)
     made = wrap(array)
     if local.state.mode & INFERENCE:
         made._counter = INFERENCE_COUNTER
@@ -303,8 +337,8 @@ def out_dtype(function: str, out: Any, dtype: Any, requires_grad_flag: Any) -> d
 def drawn_for(out: Tensor, shape: Shape) -> np.ndarray:
     """Return an array for random numbers that is filled in the same order as `out` itself."""
     array = out._array
-    if array.shape != shape or array.flags.c_contiguous:
-        return allocate(shape, array.dtype)
+    if array.shape != shape or array.flags.c_contiguous or is_foreign(array):
+        return allocate(shape, array.dtype, None, out.device)
     # It takes every second element of its memory, so that it is strided as `out` is.
     twice = np.broadcast_to(array[..., None], (*shape, 2))
     return np.empty_like(twice, order="K", subok=False)[..., 0]

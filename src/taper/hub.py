@@ -48,10 +48,13 @@ def get_dir() -> str:
     """
     if os.getenv("TORCH_HUB"):
         warn_user("TORCH_HUB is deprecated, please use env TORCH_HOME instead")
-    if _folder is not None:
-        return _folder
+    return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
+
+
+def _get_torch_home() -> str:
+    """Return the folder that `$TORCH_HOME` names, or `torch` in the user's cache."""
     cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
-    return os.path.join(os.path.expanduser(os.getenv("TORCH_HOME", f"{cache}/torch")), "hub")
+    return os.path.expanduser(os.getenv("TORCH_HOME", f"{cache}/torch"))
 
 
 def set_dir(d: str | os.PathLike[str] | None) -> None:

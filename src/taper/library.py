@@ -13,10 +13,12 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 from taper import ops
+from taper.autograd import interception
 from taper.autograd.function import Function
 from taper.autograd.grad_mode import no_grad
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
+from taper.ops.identity import OpOverload, OpOverloadPacket
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten
 
@@ -32,6 +34,18 @@ __all__ = [
 ]
 
 _known: dict[str, CustomOpDef] = {}
+
+
+class _CustomOverload(OpOverload):
+    """`torch.ops.<namespace>.<name>.default`, as modes are told of it."""
+
+    def __init__(self, operator: CustomOpDef) -> None:
+        super().__init__(OpOverloadPacket(operator._namespace, operator._name), "default")
+        self._operator = operator
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self.performed(self, args, kwargs)
+        return self._operator(*args, **kwargs) if result is None else result
 
 
 class CustomOpDef:
@@ -59,12 +73,28 @@ class CustomOpDef:
                     f"infer_schema(func): Parameter {each.name} must have a type annotation. Got "
                     f"func with signature {self._signature})"
                 )
+        self.default = _CustomOverload(self)
         self._backward: Callable[..., Any] | None = None
         self._setup: Callable[..., Any] | None = None
         self._function = self._make_function()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function; it is recorded as one node if a gradient is wanted."""
+        stack = local.state.interceptors
+        if stack and hasattr(stack[-1], "answer"):
+            return self._shown(stack, args, kwargs)
+        return self._run(args, kwargs)
+
+    def _shown(self, stack: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Let the innermost mode, or the classes of the tensors, do the work."""
+        state = local.state
+        interception._set(state, stack[:-1])
+        try:
+            return stack[-1].answer(self.default, args, kwargs, lambda: self(*args, **kwargs))
+        finally:
+            interception._set(state, stack)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         leaves = tree_flatten((bound.args, bound.kwargs))[0]

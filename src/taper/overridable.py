@@ -323,7 +323,8 @@ def _count_idle_call() -> None:
 
 def _end() -> None:
     with _lock:
-        if _state["laid"] and not _state["blocks"] and not overrides.instances:
+        somebody = overrides.instances or len(overrides.others)
+        if _state["laid"] and not _state["blocks"] and not somebody:
             detours.leave("overrides")
             _state["laid"] = False
 

@@ -10,18 +10,22 @@ import copy
 from collections import OrderedDict
 from typing import Any
 
+from taper.arrays.foreign import is_foreign, place_of
 from taper.arrays.memory import all_bytes, on_bytes
 from taper.autograd.conjugate import change_of, flags_of, memory_of, showing
 from taper.autograd.overrides import watch
 from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
 from taper.autograd.views import meta_of, requires_grad
+from taper.device import META
 from taper.factory import NO_INTEGER_GRADIENTS, finish
 from taper.storage import TypedStorage, copied_memory, storage_of
-from taper.tensor import Tensor, element_strides, wrap
+from taper.tensor import Tensor, element_strides, storage_offset, wrap
 from taper.userwarning import warn_user
 
 
 def _offset(array: Any, memory: Any) -> int:
+    if is_foreign(array):
+        return storage_offset(array)
     if not array.size:
         return 0
     offset: int = (array.ctypes.data - memory.ctypes.data) // array.itemsize
@@ -67,6 +71,20 @@ def _rebuild_tensor_v2(
     return made
 
 
+def meta_arguments(tensor: Tensor) -> tuple[Any, ...]:
+    """Return what a pickle holds of a meta tensor: dtype, shape, strides, requires_grad."""
+    array = memory_of(tensor)
+    return tensor.dtype, tensor.shape, element_strides(array), requires_grad(tensor) is True
+
+
+def _rebuild_meta_tensor_no_storage(
+    dtype: Any, size: Any, stride: Any, requires_grad: bool
+) -> Tensor:
+    """Return a new meta tensor."""
+    array = place_of(META).empty(tuple(size), tuple(stride), dtype.numpy, META)
+    return finish(array, requires_grad)
+
+
 def _rebuild_from_type_v2(
     function: Any, new_type: type[Tensor], arguments: tuple[Any, ...], state: Any
 ) -> Any:
@@ -83,6 +101,8 @@ def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """Take a tensor apart for pickle: storage, offset, shape, strides, requires_grad."""
     warn_if_has_hooks(self)
     array = memory_of(self)
+    if self.is_meta:
+        return _rebuild_meta_tensor_no_storage, meta_arguments(self)
     storage = TypedStorage(wrap_storage=storage_of(wrap(array)), dtype=self.dtype)
     flags = flags_of(self)
     arguments: tuple[Any, ...] = (
@@ -131,7 +151,7 @@ def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
     if requires_grad(self):
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     memo[id(self)] = made
-    meta = self._meta
+    meta = self._autograd_meta
     if meta is not None and meta.grad is not None:
         meta_of(made).grad = copy.deepcopy(meta.grad, memo)
     if self.__dict__:

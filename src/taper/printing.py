@@ -256,11 +256,13 @@ def tensor_repr(
     parameter: bool = False,
     name: str = "tensor",
     contents: str | None = None,
+    device: Any = None,
 ) -> str:
     """Return the ``repr`` of a tensor with these elements.
 
     `grad_fn_name` takes precedence over `requires_grad`; `tangent` is the text of the tangent;
-    `name` is the class of a subclass; `contents` replaces the text of the elements.
+    `name` is the class of a subclass; `contents` replaces the text of the elements; `device` is
+    shown if it is not the CPU.
 
     >>> import numpy
     >>> from taper.printing import tensor_repr
@@ -270,9 +272,17 @@ def tensor_repr(
     which = dtypes.FROM_NUMPY[array.dtype]
     empty = array.size == 0
     suffixes = []
-    if array.ndim != 1 if empty else options.edgeitems == 0:
+    away = device is not None and device.type != "cpu"
+    if away:
+        suffixes.append(f"device='{device}'")
+    if away and device.type == "meta":
         suffixes.append(f"size={tuple(array.shape)}")
-    if _shows_dtype(which, empty):
+        contents = "..." if contents is None else contents
+        if which is not dtypes.default.float:
+            suffixes.append(f"dtype={which!r}")
+    elif array.ndim != 1 if empty else options.edgeitems == 0:
+        suffixes.append(f"size={tuple(array.shape)}")
+    if contents != "..." and _shows_dtype(which, empty):
         suffixes.append(f"dtype={which!r}")
     if grad_fn_name is not None:
         suffixes.append(f"grad_fn=<{grad_fn_name}>")

@@ -24,8 +24,9 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.strides import wrap_dim
+from taper.device import CPU, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from taper.device import device as Device
 from taper.device import layout as Layout
-from taper.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from taper.size import Size
 from taper.tensor import Tensor
 
@@ -100,6 +101,10 @@ class SparseTensor(Tensor):
     @property
     def ndim(self) -> int:
         return len(self._size)
+
+    @property
+    def device(self) -> Device:
+        return CPU
 
     @property
     def itemsize(self) -> int:
@@ -239,5 +244,5 @@ def sparse(
     made._output_nr = 0
     made._counter = None
     made._view = None
-    made._meta = None
+    made._autograd_meta = None
     return made

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import ForeignArray, device_of, place_of
 from taper.arrays.memory import BYTE, all_bytes, on_bytes
 from taper.arrays.scalars import array_of_elements, element, stored
 from taper.arrays.shared_memory import Segment, bytes_of, keeper_of, mapped_bytes
@@ -34,16 +35,26 @@ class _Common:
 
     @property
     def device(self) -> device:
-        """Where the memory is: on the CPU."""
-        return CPU
+        """Where the memory is."""
+        return device_of(self._memory)
 
     @property
     def _cdata(self) -> int:
-        return self._memory.ctypes.data
+        memory = self._memory
+        return id(memory.storage) if isinstance(memory, ForeignArray) else memory.ctypes.data
 
     def data_ptr(self) -> int:
         """Return the address of the first byte."""
-        return self._memory.ctypes.data if self._memory.size else 0
+        memory = self._memory
+        if isinstance(memory, ForeignArray):
+            return memory.address
+        return memory.ctypes.data if memory.size else 0
+
+    def _text(self) -> str:
+        """Return the elements in lines, where there are any to be shown."""
+        if self.device.type == "meta":
+            return "..."
+        return " " + "\n ".join(str(each) for each in self.tolist())  # type: ignore[attr-defined]
 
     def nbytes(self) -> int:
         """Return the size in bytes."""
@@ -68,10 +79,10 @@ class _Common:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
             return False
-        return self.data_ptr() == other.data_ptr() and self.nbytes() == other.nbytes()
+        return self._cdata == other._cdata and self.nbytes() == other.nbytes()
 
     def __hash__(self) -> int:
-        return hash(self._memory.ctypes.data)
+        return hash(self._cdata)
 
 
 class StorageBase(_Common):
@@ -105,10 +116,10 @@ class UntypedStorage(StorageBase):
     filename: str | None  # of a storage that lies in a file
 
     def __init__(self, data: Any = 0, *, device: Any = None) -> None:
-        usable(device, "UntypedStorage")
+        where = usable(device, "UntypedStorage")
         self.filename = None
         if isinstance(data, int | np.integer):
-            self._memory = np.zeros(int(data), BYTE)
+            self._memory = _zeros(int(data), where)
         else:
             self._memory = array_of_elements(list(data), dtypes.uint8)
 
@@ -235,8 +246,8 @@ class UntypedStorage(StorageBase):
         return _rebuild_untyped, (self._memory.tobytes(),)
 
     def __repr__(self) -> str:
-        lines = "\n ".join(str(each) for each in self.tolist())
-        return f" {lines}\n[torch.storage.UntypedStorage(device=cpu) of size {len(self)}]"
+        kind = f"torch.storage.UntypedStorage(device={self.device})"
+        return f"{self._text()}\n[{kind} of size {len(self)}]"
 
 
 class TypedStorage(_Common):
@@ -335,9 +346,8 @@ class TypedStorage(_Common):
         return _rebuild_typed, (self._memory.tobytes(), self.dtype)
 
     def __repr__(self) -> str:
-        lines = "\n ".join(str(each) for each in self.tolist())
-        kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device=cpu)"
-        return f" {lines}\n[{kind} of size {len(self)}]"
+        kind = f"torch.storage.TypedStorage(dtype={self.dtype}, device={self.device})"
+        return f"{self._text()}\n[{kind} of size {len(self)}]"
 
 
 def _conversion(which: dtypes.dtype) -> Any:
@@ -364,6 +374,13 @@ class LegacyStorage(type):
 
 LEGACY: dict[str, LegacyStorage] = {}
 """`FloatStorage`, `LongStorage` ...: under their names in the `torch` namespace."""
+
+
+def _zeros(nbytes: int, where: device) -> np.ndarray:
+    if where is CPU:
+        return np.zeros(nbytes, BYTE)
+    found: np.ndarray = place_of(where).filled((nbytes,), 0, BYTE, where)
+    return found
 
 
 def on_memory(memory: np.ndarray) -> UntypedStorage:
@@ -422,7 +439,7 @@ def tensor_on(
 def copied_memory(memory: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
     """Return a copy of a storage's bytes, made once in a `deepcopy`, so that sharing stays."""
     copies = memo.setdefault("taper", {})
-    key = (memory.ctypes.data, memory.size)
+    key = (on_memory(memory)._cdata, memory.size)
     if key not in copies:
         copies[key] = memory.copy()
     return copies[key]
@@ -430,6 +447,8 @@ def copied_memory(memory: np.ndarray, memo: dict[Any, Any]) -> np.ndarray:
 
 def is_shared(array: np.ndarray) -> bool:
     """Return whether other processes can see the memory: a shared segment or a mapped file."""
+    if isinstance(array, ForeignArray):
+        return False
     base = owner_of(array).base
     mapped = isinstance(base, memoryview) and isinstance(base.obj, mmap.mmap)
     return mapped or keeper_of(array) is not None

@@ -6,13 +6,14 @@ storage), conversion to Python and NumPy.  No maths: operators attach themselves
 
 The slots, all set by whoever makes a Tensor:
 
-    _array          the ndarray; its strides are the tensor's
+    _array          the ndarray; its strides are the tensor's.  On other devices than the CPU it is
+                    a foreign array (`arrays.foreign`)
     _requires_grad  True, False, or ASK for a view, whose answer depends on its base
     _grad_fn        the node that made it, None for leaves; for views read it through `grad_fn`
     _output_nr      which output of that node it is
     _counter        version counter, None until the first view or write
     _view           ViewRecord if it is a tracked view
-    _meta           AutogradMeta: gradient, accumulator, hooks; None for most
+    _autograd_meta           AutogradMeta: gradient, accumulator, hooks; None for most
 """
 
 from __future__ import annotations
@@ -23,19 +24,18 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import ForeignArray, device_of
 from taper.arrays.native import native
 from taper.arrays.strides import row_major, wrap_dim
+from taper.device import CPU, strided
 from taper.device import device as Device
 from taper.device import layout as Layout
-from taper.device import strided
 from taper.size import Size, of_shape
 
 if TYPE_CHECKING:  # what operators and autograd attach to the class; written by tools/stubs.py
     from taper.tensor_methods import TensorMethods
 else:
     TensorMethods = object
-
-CPU = Device("cpu")
 
 
 class Tensor(TensorMethods):
@@ -70,9 +70,9 @@ class Tensor(TensorMethods):
         "__dict__",
         "__weakref__",
         "_array",
+        "_autograd_meta",
         "_counter",
         "_grad_fn",
-        "_meta",
         "_output_nr",
         "_requires_grad",
         "_view",
@@ -84,7 +84,7 @@ class Tensor(TensorMethods):
     _output_nr: int
     _counter: Any
     _view: Any
-    _meta: Any
+    _autograd_meta: Any
 
     # What is still to be done with the elements of the array: nothing, except for a conjugate (see
     # `autograd.conjugate`).
@@ -93,10 +93,9 @@ class Tensor(TensorMethods):
     # Binary operators of NumPy arrays and scalars give way to ours.
     __array_priority__ = 1000
 
-    # Every tensor is dense and on the CPU.
-    is_cuda = is_mps = is_xpu = is_ipu = is_hpu = is_mtia = is_maia = is_xla = False
-    is_meta = is_vulkan = is_sparse = is_sparse_csr = is_mkldnn = is_quantized = is_nested = False
-    is_cpu = True
+    # Every tensor is dense.
+    is_mps = is_xpu = is_ipu = is_hpu = is_mtia = is_maia = is_xla = False
+    is_vulkan = is_sparse = is_sparse_csr = is_mkldnn = is_quantized = is_nested = False
 
     __hash__ = object.__hash__
 
@@ -124,7 +123,20 @@ class Tensor(TensorMethods):
 
     @property
     def device(self) -> Device:
-        return CPU
+        array = self._array
+        return CPU if type(array) is np.ndarray else device_of(array)
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        return self.device.type == "meta"
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
 
     @property
     def layout(self) -> Layout:
@@ -231,7 +243,10 @@ class Tensor(TensorMethods):
             >>> x.data_ptr() == x.view(1, 2).data_ptr()
             True
         """
-        return self._array.ctypes.data if self._array.size else 0
+        array = self._array
+        if isinstance(array, ForeignArray):
+            return array.address
+        return array.ctypes.data if array.size else 0
 
     def storage_offset(self) -> int:
         """Return how many elements lie between the start of the storage and the first element."""
@@ -257,7 +272,7 @@ def wrap(array: np.ndarray) -> Tensor:
     tensor._output_nr = 0
     tensor._counter = None
     tensor._view = None
-    tensor._meta = None
+    tensor._autograd_meta = None
     return tensor
 
 
@@ -280,7 +295,9 @@ def is_key(value: Any) -> bool:
 
 
 def storage_of(array: np.ndarray) -> np.ndarray:
-    """Return the array that owns the memory `array` looks at."""
+    """Return the array that owns the memory `array` looks at; a foreign array's storage."""
+    if isinstance(array, ForeignArray):
+        return array.storage
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
@@ -288,6 +305,8 @@ def storage_of(array: np.ndarray) -> np.ndarray:
 
 def storage_offset(array: np.ndarray) -> int:
     """Return how many elements lie between the start of the storage and the array's first."""
+    if isinstance(array, ForeignArray):
+        return array.offset // array.itemsize
     if array.base is None or not array.size:
         return 0
     owner = storage_of(array)

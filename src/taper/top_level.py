@@ -15,6 +15,7 @@ from taper.absent.answers import refused_class
 from taper.autograd import anomaly_mode, overrides
 from taper.backends import cuda, cudnn, mkl, mkldnn, mps, openmp
 from taper.device import device as Device
+from taper.ops.creation.data import tensor
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -53,6 +54,26 @@ def __getattr__(name: str) -> bool:
     question, text = _DEPRECATED[name]
     warn_user(f"'{name}' is deprecated, please use 'torch.backends.{text}'")
     return question()
+
+
+def _assert_async(condition: Tensor, message: str | None = None) -> None:
+    """Raise unless the one element of a tensor is not zero; on the CPU that is done at once.
+
+    >>> import taper
+    >>> taper._assert_async(taper.tensor(1))
+    """
+    if not condition:
+        raise RuntimeError(message or "Expected Tensor with single nonzero value, but got zero")
+
+
+def _shape_as_tensor(self: Tensor) -> Tensor:
+    """Return the sizes of a tensor as a tensor.
+
+    >>> import taper
+    >>> taper._shape_as_tensor(taper.ones(2, 3))
+    tensor([2, 3])
+    """
+    return tensor(self.shape, dtype=dtypes.int64)
 
 
 def _assert(condition: Any, message: str) -> None:

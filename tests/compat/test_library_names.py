@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import inspect
 import pickle
 
 import numpy as np
@@ -19,6 +21,7 @@ torch.utils._python_dispatch torch._C._functorch torch._functorch.apis torch._fu
 torch._functorch.eager_transforms torch._functorch.functional_call torch._functorch.vmap
 torch._functorch.make_functional torch._subclasses.fake_tensor functorch
 torch.fx.experimental.proxy_tensor torch.fx.experimental.symbolic_shapes
+torch.distributed._tensor.experimental torch.distributed._tensor.placement_types
 """
 NAMES = """
 _C._disabled_torch_function_impl _C._get_tracing_state _C._is_alias_of _C._log_api_usage_once
@@ -26,7 +29,10 @@ _C._TensorMeta _C.Graph _C.Value _check Event Future hub.HASH_REGEX jit._get_tra
 jit._overload jit._overload_method jit.ScriptModule jit.TracerWarning
 nn.modules.module._EXTRA_STATE_KEY_SUFFIX nn.modules.module._global_forward_hooks
 ops.aten._pin_memory.default PyTorchFileReader ScriptModule serialization.MAP_LOCATION Stream
-TensorType torch
+TensorType torch SymBool SymFloat SymInt _utils.ExceptionWrapper _utils._rebuild_tensor
+_utils.is_compiling _guards.active_fake_mode _functorch.vmap._maybe_remove_batch_dim
+hub._get_torch_home nn.modules.module._global_parameter_registration_hooks utils._pytree.Context
+utils.data.dataloader._collate_fn_t
 """
 
 
@@ -227,3 +233,74 @@ def test_records_of_a_checkpoint(tmp_path):
         reader.get_record("nothing")
     with pytest.raises(RuntimeError, match="open file failed because of errno 2"):
         taper.PyTorchFileReader(str(tmp_path / "none"))
+
+
+def test_a_module_has_the_signature_of_any_call():
+    # captum asks how many arguments the function takes
+    assert str(inspect.signature(taper.nn.Linear(1, 1))) == "(*args, **kwargs)"
+
+
+def test_switches_may_be_set_in_a_block():
+    with getattr(taper.backends, "__allow_nonbracketed_mutation")():
+        assert not taper.backends.flags_frozen()
+
+
+def test_symbolic_numbers_are_plain_ones():
+    assert not isinstance(3, taper.SymInt)
+    assert (taper.sym_int(-3.7), taper.sym_float(3), taper.sym_sqrt(4)) == (-3, 3.0, 2.0)
+    assert [type(each) for each in (taper.sym_max(3, 2.0), taper.sym_min(1, 2))] == [float, int]
+    assert (taper.sym_not(3), taper.sym_ite(True, 1, 2), taper.sym_sum([1, 2])) == (False, 1, 3)
+    with pytest.raises(AssertionError, match="expected SymBool or bool, got <class 'int'>"):
+        taper.sym_ite(1, 2, 3)
+    with pytest.raises(AssertionError, match="type mismatch: <class 'int'> vs <class 'float'>"):
+        taper.sym_ite(True, 2, 3.0)
+    with pytest.raises(AssertionError, match="expected .*, got <class 'str'>"):
+        taper.sym_max("a", 1)
+
+
+def test_assert_async_raises_at_once():
+    taper._assert_async(taper.tensor([1.0]))
+    with pytest.raises(RuntimeError, match="Expected Tensor with single nonzero value"):
+        taper._assert_async(taper.tensor(0))
+    with pytest.raises(RuntimeError, match="hello"):
+        taper._assert_async(taper.tensor(False), "hello")
+    assert taper._shape_as_tensor(taper.ones(2, 3)).tolist() == [2, 3]
+
+
+def test_helpers_of_utils():
+    from taper import _utils
+
+    assert _utils._get_available_device_type() is None and _utils._get_all_device_indices() is None
+    assert _utils._get_device_module("cpu") is taper.cpu
+    with pytest.raises(RuntimeError, match="Device 'foo' does not have a corresponding module"):
+        _utils._get_device_module("foo")
+    asked = [(3,), ("cuda:1",), (None, True), (taper.device("cpu"), False, True)]
+    assert [_utils._get_device_index(*each) for each in asked] == [3, 1, None, -1]
+    with pytest.raises(ValueError, match="Expected a non cpu device, but got: cpu"):
+        _utils._get_device_index("cpu")
+    with pytest.raises(ValueError, match="with a specified index or an integer, but got:cuda"):
+        _utils._get_device_index("cuda")
+    single, double = taper.ones(3), taper.ones(2, dtype=taper.float64)
+    groups = _utils._take_tensors([single, taper.ones(5), double, taper.ones(9)], 20)
+    assert [[len(each) for each in group] for group in groups] == [[3], [5], [9], [2]]
+    assert _utils._reorder_tensors_as([double, single], [single, double])[0] is single
+    assert _utils._import_dotted_name("torch.nn.Linear") is taper.nn.Linear
+    assert _utils._element_size(taper.float64) == 8
+
+
+def test_a_wrapping_optimizer_may_ask_for_hooks_around_its_step():
+    assert taper.optim.SGD([taper.ones(1, requires_grad=True)])._patch_step_function() is None
+
+
+def test_a_subclass_may_call_its_attributes_as_libraries_do():
+    # monai's MetaTensor keeps a dict in `_meta`
+    class Described(taper.Tensor):
+        pass
+
+    described = taper.ones(2).as_subclass(Described)
+    described._meta = {"spacing": 2}
+    copied = copy.deepcopy(described)
+    assert type(copied) is Described and copied._meta == {"spacing": 2}
+    described.requires_grad_(True)
+    (described * 3).sum().backward()
+    assert described.grad.tolist() == [3, 3] and described._meta == {"spacing": 2}

@@ -10,8 +10,7 @@ import pytest
 
 import taper
 from taper import compat
-from taper.compat import left_out
-from taper.compat import explanations
+from taper.compat import explanations, left_out
 
 TOOLS = Path(__file__).parents[2] / "tools"
 

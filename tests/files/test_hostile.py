@@ -55,7 +55,15 @@ def typed_tensor(state, kind=TENSOR):
     return Call(FROM_TYPE, REBUILD, kind, made.arguments, state)
 
 
-PRIVATE = ["_array", "_meta", "_grad_fn", "_requires_grad", "_counter", "_view", "__class__"]
+PRIVATE = [
+    "_array",
+    "_autograd_meta",
+    "_grad_fn",
+    "_requires_grad",
+    "_counter",
+    "_view",
+    "__class__",
+]
 
 
 @pytest.mark.parametrize("name", [*PRIVATE, "__dict__", "grad", "backward"])

@@ -85,13 +85,13 @@ def test_a6_a_node_is_callable_named_and_has_edges_metadata_and_hooks(product):
 
 def test_a7_autograd_metadata_is_made_only_when_needed():
     plain = taper.ones(2)
-    assert plain._meta is None and plain._counter is None and plain._view is None
+    assert plain._autograd_meta is None and plain._counter is None and plain._view is None
     leaf = taper.ones(2, requires_grad=True)
     assert leaf.grad is None and leaf.grad_fn is None and not leaf.retains_grad
     view = leaf[0]
     assert view._is_view() and view._base is leaf and view._version == leaf._version == 0
     (leaf * 2).sum().backward()
-    assert leaf._meta is not None and leaf.grad.tolist() == [2.0, 2.0]
+    assert leaf._autograd_meta is not None and leaf.grad.tolist() == [2.0, 2.0]
 
 
 def test_a8_the_graph_is_rebuilt_at_every_forward():

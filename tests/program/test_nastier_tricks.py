@@ -1195,7 +1195,7 @@ def prints(x: Any) -> Any:
 
 
 def branches(x: Any) -> Any:
-    return x if x.sum() > 3 else -x  # here
+    return x if float(x.sum()) > 3 else -x  # here
 
 
 def reads(x: Any) -> Any:

@@ -251,15 +251,21 @@ def test_features_are_the_outputs_of_modules():
     assert list(found) == ["layer2", "layer4.1.relu_1"]
     pooled = model.fc(found["layer4.1.relu_1"].mean((2, 3)))
     taper.testing.assert_close(pooled, model(x))
-    assert list(extractor.state_dict()) == list(model.state_dict())
+    used = [name for name in model.state_dict() if not name.startswith("fc.")]
+    assert list(extractor.state_dict()) == used
     assert not extractor.training
 
 
-def test_features_of_functions_are_refused():
-    with pytest.raises(NotImplementedError, match="'flatten' is none: name a module"):
-        create_feature_extractor(models.lenet5(), ["flatten"])
-    with pytest.raises(NotImplementedError, match="model.named_modules"):
-        get_graph_node_names(models.lenet5())
+def test_nodes_of_functions_have_names():
+    train, evaluation = get_graph_node_names(models.resnet18())
+    assert train == evaluation
+    assert train[:5] == ["x", "conv1", "bn1", "relu", "maxpool"]
+    assert train[-3:] == ["avgpool", "flatten", "fc"]
+    assert "layer1.1.add" in train
+    found = create_feature_extractor(models.resnet18().eval(), {"flatten": "flat"})
+    assert found(taper.zeros(1, 3, 32, 32))["flat"].shape == (1, 512)
+    with pytest.raises(ValueError, match="node: 'nope' is not present in model"):
+        create_feature_extractor(models.resnet18(), ["nope"])
 
 
 @pytest.mark.parametrize("task", ["detection", "segmentation", "video", "quantization"])

@@ -58,6 +58,7 @@ DisableTorchFunctionSubclass = overrides.disabled
 DisableTorchFunction = overrides.all_disabled
 _EnableTorchFunction = overrides.enabled
 _disabled_torch_function_impl = overrides._disabled_torch_function_impl
+_disabled_torch_dispatch_impl = overrides._disabled_torch_dispatch_impl
 _TensorMeta = type(Tensor)
 Generator = random.Generator
 _LinAlgError = LinAlgError
@@ -109,4 +110,4 @@ for _name in "Graph Value Node Block Function ScriptFunction ScriptModule Tensor
     _sentence = f"torch._C.{_name}: programs are Python"
     globals()[_name] = answers.refused_class(_name, __name__, _sentence)
 
-__getattr__, __dir__ = on_first_use(globals(), ("_functorch",))
+__getattr__, __dir__ = on_first_use(globals(), ("_fft", "_functorch", "_linalg", "_special"))

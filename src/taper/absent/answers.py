@@ -5,9 +5,13 @@ Owns: the errors of PyTorch without a device.  Knows no module that answers.
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn, ParamSpec
+
+from taper.gpu import state
 
 Asked = ParamSpec("Asked")
 
@@ -32,6 +36,37 @@ def own(module: dict[str, Any]) -> None:
             value.__name__ == "<lambda>" or value.__module__ in _SHARED
         ):
             module[name] = _copy(value, name, module["__name__"])
+
+
+# The functions of `taper.cuda` that have a real answer where there is a GPU.
+_PRESENT = frozenset(
+    """is_available is_bf16_supported is_tf32_supported device_count is_initialized init _lazy_init
+    current_device set_device get_device_name get_device_capability get_device_properties
+    get_arch_list can_device_access_peer synchronize ipc_collect memory_allocated
+    max_memory_allocated memory_reserved max_memory_reserved reset_peak_memory_stats
+    reset_accumulated_memory_stats empty_cache mem_get_info set_per_process_memory_fraction
+    memory_stats memory_stats_as_nested_dict memory_summary get_allocator_backend manual_seed
+    manual_seed_all seed seed_all initial_seed get_rng_state set_rng_state get_rng_state_all
+    set_rng_state_all current_stream default_stream""".split()
+)
+
+
+def answer_where_there(module: dict[str, Any]) -> None:
+    """Let functions of `taper.cuda` give the real answer where there is a GPU."""
+    for name in _PRESENT & module.keys():
+        if not hasattr(module[name], "__wrapped__"):
+            module[name] = _either(name, module[name])
+
+
+def _either(name: str, absent: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(absent)
+    def function(*args: Any, **options: Any) -> Any:
+        if not state.device_count():
+            return absent(*args, **options)
+        # late: for programs with a GPU
+        return getattr(importlib.import_module("taper.cuda.present"), name)(*args, **options)
+
+    return function
 
 
 def _copy(function: FunctionType, name: str, module: str) -> FunctionType:

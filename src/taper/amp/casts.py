@@ -27,7 +27,7 @@ from taper import dtypes
 from taper.autograd import detours
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
 from taper.device import strided
-from taper.opdef import inplace_function
+from taper.opdef import inplace_function, method_of, methods
 from taper.ops.activation.leaky import prelu
 from taper.ops.attention.scaled import scaled_dot_product_attention
 from taper.ops.conv.functions import (
@@ -387,6 +387,9 @@ def _handlers() -> dict[Any, detours.Handler]:
         entry = getattr(function, "op", None)
         if entry is not None and entry.inplace:
             found[inplace_function(function)] = _passing
+    for name, function in methods.items():
+        if function in found:
+            found[method_of(function, name)] = found[function]
     return found
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.foreign import ARRAYS, ForeignArray
 from taper.arrays.native import native
 from taper.arrays.strides import (
-    empty_with,
+    copied_with,
     format_strides,
     has_format,
     in_rows,
@@ -71,7 +72,7 @@ def _row_major(value: Any) -> bool:
         return in_rows(value)
     if isinstance(value, tuple | list):
         return all([_row_major(each) for each in value])
-    return True
+    return not isinstance(value, ForeignArray)  # the rule asks it
 
 
 # --- the rules -------------------------------------------------------------------------------
@@ -81,7 +82,7 @@ def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
     """Lay results out in the operands' order of dimensions; where it differs, the first's."""
     if isinstance(result, tuple | list):
         return type(result)([ELEMENTWISE(each, given) for each in result])
-    if not isinstance(result, ndarray) or not result.ndim:
+    if not isinstance(result, ARRAYS) or not result.ndim:
         return result
     return laid_out(result, joint_strides(result.shape, arrays_in(given)))
 
@@ -108,11 +109,11 @@ def ROW_MAJOR(result: Any, given: Sequence[Any]) -> Any:
     """Lay results out row-major, whatever the operands are."""
     if isinstance(result, tuple | list):
         return type(result)([ROW_MAJOR(each, given) for each in result])
-    return laid_out(result, row_major(result.shape)) if isinstance(result, ndarray) else result
+    return laid_out(result, row_major(result.shape)) if isinstance(result, ARRAYS) else result
 
 
 def arrays_in(given: Sequence[Any]) -> list[ndarray]:
-    return [each for each in given if isinstance(each, ndarray)]
+    return [each for each in given if isinstance(each, ARRAYS)]
 
 
 def laid_out(array: ndarray, strides: tuple[int, ...]) -> ndarray:
@@ -120,9 +121,7 @@ def laid_out(array: ndarray, strides: tuple[int, ...]) -> ndarray:
     itemsize = array.itemsize
     if array.strides == tuple([step * itemsize for step in strides]):
         return array
-    result = empty_with(array.shape, strides, array.dtype)
-    result[...] = array
-    return result
+    return copied_with(array, strides)
 
 
 def laid_out_like(result: ndarray, *arrays: ndarray) -> ndarray:

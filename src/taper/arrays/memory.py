@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import ForeignArray
 from taper.arrays.native import native
-from taper.arrays.strides import owner_of
+from taper.arrays.strides import empty_with, owner_of
 
 BYTE = np.dtype(np.uint8)
 
@@ -57,6 +58,10 @@ def adopt(array: np.ndarray) -> np.ndarray:
 
 def all_bytes(array: np.ndarray) -> np.ndarray:
     """Return the whole storage that `array` lies in, as a flat array of bytes on that memory."""
+    if isinstance(array, ForeignArray):
+        nbytes = array.storage.nbytes
+        found: np.ndarray = array.place.on_storage(array.storage, BYTE, 0, (nbytes,), (1,))
+        return found
     owner = owner_of(array)
     if owner.ndim == 1 and owner.dtype == BYTE and owner.flags.c_contiguous:
         return owner
@@ -72,6 +77,9 @@ def resized(
     The result lies in the same storage, or in a larger copy if that is too small; `strides` count
     elements.
     """
+    if isinstance(array, ForeignArray):
+        larger = empty_with(shape, strides, array.dtype, array)
+        return larger, larger.reshape(-1)[array.size :]
     memory = all_bytes(array)
     itemsize = array.itemsize
     start = array.ctypes.data - memory.ctypes.data if array.size else 0
@@ -94,6 +102,9 @@ def on_bytes(
     strides: tuple[int, ...],
 ) -> np.ndarray:
     """Return an array on flat bytes; `offset` and `strides` count elements."""
+    if isinstance(memory, ForeignArray):
+        found: np.ndarray = memory.place.on_storage(memory.storage, dtype, offset, shape, strides)
+        return found
     if 0 in shape:
         return np.empty(shape, dtype)
     steps = tuple([step * dtype.itemsize for step in strides])

@@ -13,6 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.foreign import ForeignArray
+
 Shape = tuple[int, ...]
 
 EVERYTHING = slice(None)  # all of one dimension
@@ -36,6 +38,8 @@ def strided(
 
     This takes 0.5 us, `np.lib.stride_tricks.as_strided` 4.5; it is writable if `array` is.
     """
+    if isinstance(array, ForeignArray):
+        return array.strided(shape, strides, offset, dtype)
     dtype = dtype or array.dtype
     if array.flags.c_contiguous:
         try:
@@ -261,8 +265,20 @@ def _in_order(inner: int, outer: int, steps: Sequence[tuple[int, int]]) -> bool 
     return None
 
 
-def empty_with(shape: Shape, strides: Shape, dtype: np.dtype[Any]) -> ndarray:
-    """Return uninitialised memory with the given strides, which count elements."""
+def copied_with(array: Any, strides: Shape, dtype: np.dtype[Any] | None = None) -> Any:
+    """Return a copy of an array of any device, with the given strides, which count elements."""
+    copy = empty_with(array.shape, strides, dtype or array.dtype, array)
+    copy[...] = array
+    return copy
+
+
+def empty_with(shape: Shape, strides: Shape, dtype: np.dtype[Any], like: Any = None) -> Any:
+    """Return uninitialised memory with the given strides, which count elements.
+
+    It is on the device of `like`.
+    """
+    if isinstance(like, ForeignArray):
+        return like.place.empty(shape, strides, dtype, like.device)
     memory = np.empty(max(extent(shape, strides), 1), dtype)
     itemsize = memory.itemsize
     return ndarray(shape, dtype, memory, 0, tuple([step * itemsize for step in strides]))

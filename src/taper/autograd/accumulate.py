@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.strides import empty_with, is_dense, row_major
+from taper.arrays.strides import copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
-from taper.autograd.interception import seen_made
+from taper.autograd.interception import are_formulas_seen, seen_made
 from taper.autograd.meta import (
     INFERENCE_COUNTER,
     UNSET,
@@ -62,7 +62,7 @@ class AccumulateGrad(BuiltinNode):
 
     def __init__(self, variable: Tensor) -> None:
         array = outline_of(variable)
-        meta = variable._meta
+        meta = variable._autograd_meta
         self.variable = variable
         self._sequence = LAST
         self._extra = None
@@ -77,7 +77,7 @@ class AccumulateGrad(BuiltinNode):
         return self
 
     def _run(self, grads: list[Any]) -> Sequence[Any]:
-        meta = self.variable._meta
+        meta = self.variable._autograd_meta
         _accumulate(self.variable, meta, grads)
         if meta.post_accumulate_hooks:
             self._run_post_accumulate_hooks(meta)
@@ -86,9 +86,9 @@ class AccumulateGrad(BuiltinNode):
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         """Add under `create_graph`: out of place, so the old gradient and its graph stay (§E16)."""
         grad = grads[0]
-        meta = self.variable._meta
+        meta = self.variable._autograd_meta
         if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
-            if grad is not None and local.state.interceptors and grad.layout is strided:
+            if grad is not None and grad.layout is strided and are_formulas_seen(local.state):
                 _accumulate_seen(self.variable, meta, grad)
                 grad = None
             return self._run([grad if grad is None else array_or_sparse(grad)])
@@ -177,7 +177,7 @@ def _accumulate_seen(leaf: Tensor, meta: AutogradMeta, grad: Tensor) -> None:
         return
     sizes, strides = list(array.shape), list(layout(leaf._array))
     options = {"dtype": grad.dtype, "layout": strided, "device": CPU}
-    made = wrap(empty_with(array.shape, tuple(strides), array.dtype))
+    made = wrap(empty_with(array.shape, tuple(strides), array.dtype, array))
     made = seen_made("new_empty_strided", (grad, sizes, strides), options, made)
     meta.grad = made.copy_(grad)
 
@@ -195,12 +195,12 @@ def accumulate_simply(leaf: Any, grads: list[Any]) -> bool:
     """
     if leaf._view is not None:
         return False
-    meta = leaf._meta
+    meta = leaf._autograd_meta
     if meta is None:
         with lock:  # two threads must not make one each
-            meta = leaf._meta
+            meta = leaf._autograd_meta
             if meta is None:
-                meta = leaf._meta = AutogradMeta()
+                meta = leaf._autograd_meta = AutogradMeta()
     if meta.hooks or meta.post_accumulate_hooks or meta.accumulator() is not None:
         return False
     if meta.grad_dtype is not UNSET:
@@ -223,7 +223,7 @@ def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:
         return True
     if local.state.grad_layout:
         return False
-    variable._meta.odd_layout = True
+    variable._autograd_meta.odd_layout = True
     return True
 
 
@@ -258,9 +258,7 @@ def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
     """A copy of `grad` in the layout for the leaf `like`, also where the policy is off."""
     if (like.flags.c_contiguous and grad.size) or like.shape != grad.shape:
         return grad.copy(order="C")
-    copy = empty_with(grad.shape, layout(like), grad.dtype)
-    copy[...] = grad
-    return copy
+    return copied_with(grad, layout(like))
 
 
 def _recorded_copy(grad: Any, like: np.ndarray) -> Any:
@@ -298,9 +296,9 @@ def remember_former(leaf: Tensor, kept: bool) -> None:
 
     `kept`: its AccumulateGrad stays, if it has one, and then expects what it expected.
     """
-    meta = leaf._meta
+    meta = leaf._autograd_meta
     if meta is None:
-        meta = leaf._meta = AutogradMeta()
+        meta = leaf._autograd_meta = AutogradMeta()
     node = meta.accumulator
     if kept:
         if node() is not None:
@@ -315,7 +313,7 @@ def remember_former(leaf: Tensor, kept: bool) -> None:
 
 def former_metadata(leaf: Tensor, sequence: int) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of a leaf as the node with a sequence number saw it."""
-    for record in leaf._meta.former or ():
+    for record in leaf._autograd_meta.former or ():
         if sequence < record.until:
             return record.shape, record.dtype
     array = outline_of(leaf)
@@ -324,7 +322,7 @@ def former_metadata(leaf: Tensor, sequence: int) -> tuple[tuple[int, ...], Any]:
 
 def former_accumulator(leaf: Tensor, sequence: int) -> AccumulateGrad | None:
     """The AccumulateGrad of a leaf at the time of a sequence number; None if it is today's."""
-    for record in leaf._meta.former or ():
+    for record in leaf._autograd_meta.former or ():
         if sequence < record.until and record.accumulator is not None:
             node: AccumulateGrad | None = record.accumulator()
             if node is None:

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import ForeignArray, as_array, is_array
 from taper.arrays.strides import empty_with, preserved_strides
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.fitting import expands_to
-from taper.autograd.interception import seen_made
+from taper.autograd.interception import are_formulas_seen, seen_made
 from taper.autograd.node import Node
 from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local
@@ -94,7 +95,7 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
         if grad is not None:
             _check_grad(grad, shape, dtype, position)
         elif node is not None:
-            grad = wrap(_implicit_grad(shape, dtype))
+            grad = _implicit_grad_for(output, shape, dtype)
             if create_graph and isinstance(output, Tensor):
                 options = {"pin_memory": False, "memory_format": preserve_format}
                 grad = seen_made("ones_like", (output,), options, grad)
@@ -126,6 +127,15 @@ def _fitted_root(grad: Tensor, shape: tuple[int, ...], position: int) -> Tensor:
         )
     fitted: Tensor = grad.sum_to_size(shape)
     return fitted
+
+
+def _implicit_grad_for(output: Any, shape: tuple[int, ...], dtype: Any) -> Tensor:
+    """Return the same as a tensor on the device of the output."""
+    grad = _implicit_grad(shape, dtype)
+    like = output._array if isinstance(output, Tensor) else grad
+    if isinstance(like, ForeignArray):
+        return wrap(like.place.filled(shape, 1, dtype, like.device))
+    return wrap(grad)
 
 
 def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -189,7 +199,7 @@ def _make_grads(
         shape, dtype = _metadata(output)
         if grad is None:
             node, _ = _edge(output)
-            made.append(None if node is None else wrap(_implicit_grad(shape, dtype)))
+            made.append(None if node is None else _implicit_grad_for(output, shape, dtype))
             continue
         first = grad[0] if is_grads_batched and isinstance(grad, Tensor) else grad
         if first is not grad:
@@ -240,7 +250,7 @@ def _needs_tensors(state: State) -> bool:
     what formulas call, in a transform, where gradients may be batched, and where a mode sees the
     operators of a pass.
     """
-    if state.interceptors and any(hasattr(each, "sees_formulas") for each in state.interceptors):
+    if state.interceptors and are_formulas_seen(state):
         return True
     return bool(state.mode & DUAL or state.transforms) or state.autocast is not None
 
@@ -258,6 +268,7 @@ def of_a_loss(output: Tensor, retain_graph: bool | None) -> bool:
         node is None
         or one is None
         or array.ndim
+        or type(array) is not np.ndarray
         or output._view is not None
         or output.__class__ is not Tensor
         or node._output_metadata(output._output_nr)[0]
@@ -472,9 +483,9 @@ def _gradients(
     results: list[Any] = []
     for position in range(len(inputs)):
         value = captured.get(position)
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             tensor = known.get(id(value))
-            value = known[id(value)] = wrap(np.asarray(value)) if tensor is None else tensor
+            value = known[id(value)] = wrap(as_array(value)) if tensor is None else tensor
         results.append(value)
     return results
 
@@ -506,7 +517,7 @@ def _zeros_for(tensor: Tensor, requires_grad: bool) -> Tensor:
     """Return the gradient of an input that was not used, as the user asked for it."""
     array = memory_of(tensor)
     strides = preserved_strides(array.shape, element_strides(array))
-    zeros = wrap(empty_with(array.shape, strides, array.dtype))
+    zeros = wrap(empty_with(array.shape, strides, array.dtype, array))
     zeros._array.fill(0)
     zeros._requires_grad = requires_grad
     return zeros

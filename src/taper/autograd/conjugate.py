@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import as_array
 from taper.autograd.meta import INFERENCE_COUNTER, SharedCounter, VersionCounter
 from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.tensor import Tensor, wrap
@@ -84,11 +85,11 @@ class ConjugateView(Tensor):
 
     @property
     def _array(self) -> np.ndarray:
-        return np.asarray(self._change(self._memory))
+        return as_array(self._change(self._memory))
 
     @_array.setter
     def _array(self, array: np.ndarray) -> None:
-        self._memory = np.asarray(self._change(array))
+        self._memory = as_array(self._change(array))
 
     @property
     def __class__(self) -> Any:
@@ -140,7 +141,7 @@ def _of_memory(name: str) -> Callable[..., Any]:
 
 
 # The memory itself knows where the elements lie and how many there are: nothing is computed.
-for _name in ("dtype", "nbytes", "ndim", "shape"):
+for _name in ("device", "dtype", "nbytes", "ndim", "shape"):
     setattr(ConjugateView, _name, property(_property_of_memory(_name)))
 for _name in (
     "data_ptr",

@@ -285,8 +285,8 @@ def _finish_dirty(
 ) -> Tensor:
     """Make the function the history of an input that it wrote (§F10)."""
     if differentiable and is_input:
-        if output._meta is not None:
-            output._meta.grad = None
+        if output._autograd_meta is not None:
+            output._autograd_meta.grad = None
         rebase_history(output, ctx, nr)
     elif differentiable:
         set_history(output, ctx, nr)

@@ -172,7 +172,7 @@ def _set_output(
         elif found._view.base is not source_tangent._view.base:
             raise RuntimeError(f"{_OTHER_VIEW}same base as the given grad input.")
     found = _required(found, output)
-    if output._meta is not None and output._meta.tangent is not None:
+    if output._autograd_meta is not None and output._autograd_meta.tangent is not None:
         raise RuntimeError(
             "Only inplace operations can re-set the forward grad of a Tensor that already has one."
         )

@@ -1,10 +1,10 @@
 """Detours: functions that callers hold by name run through a handler for a while.
 
 Owns: the exchange of code.  A function on a detour has other code, which calls the handlers of
-those who asked for the detour (overrides, captures, the profiler, autocast), in ORDER from the
-outside in, and then the original function.  All threads see the exchange; a handler looks whether
-its own thread is meant.  A function that nobody asked for costs nothing extra.  Knows nothing but
-how to lock.
+those who asked for the detour (tracers, overrides, captures, the profiler, autocast, other
+devices), in ORDER from the outside in, and then the original function.  All threads see the
+exchange; a handler looks whether its own thread is meant.  A function that nobody asked for costs
+nothing extra.  Knows nothing but how to lock.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from taper.autograd.disturbances import new_lock
 
-ORDER = ("overrides", "capture", "profiler", "autocast", "dispatch")
+ORDER = ("tracing", "overrides", "capture", "profiler", "autocast", "dispatch", "devices")
 _ALONE = {name: (name,) for name in ORDER}
 
 # Handler(run, *args, **kwargs); run(*args, **kwargs) continues with the function.

@@ -3,10 +3,10 @@
 Owns: reading and setting the tangent of a tensor, its layout, and which tensor a view shares its
 tangent with.  Knows nothing of operators: `tangents` says how tangents follow from each other.
 
-A tangent hangs on the tensor (`_meta.tangent`), so it dies with the tensor (§D10).  The level only
-holds weak references to the tensors that have one, to drop the tangents at its end.  A tangent has
-the layout of its tensor, down to offset and length of the storage, so that a view of the tensor is
-the same view of the tangent (§D9).
+A tangent hangs on the tensor (`_autograd_meta.tangent`), so it dies with the tensor (§D10).
+The level only holds weak references to the tensors that have one, to drop the tangents at its end.
+A tangent has the layout of its tensor, down to offset and length of the storage, so that a view of
+the tensor is the same view of the tangent (§D9).
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def tangent(tensor: Any) -> Tensor | None:
     """Return the tangent of a tensor, None if it has none; a view takes part of its base's."""
     if not isinstance(tensor, Tensor) or not are_visible():
         return None
-    meta = tensor._meta
+    meta = tensor._autograd_meta
     if meta is not None and meta.tangent is not None:
         if meta.tangent_generation == local.state.dual_generation:
             found: Tensor = meta.tangent

@@ -28,8 +28,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-import numpy as np
-
+from taper.arrays.foreign import as_array
 from taper.arrays.strides import broadcast_clash
 from taper.autograd import anomaly_mode as anomaly
 from taper.autograd.accumulate import AccumulateGrad, accumulate_simply
@@ -207,7 +206,7 @@ def receive(received: dict[Node, list[Any]], node: Node, nr: int, grad: Any) -> 
         recorded = isinstance(present, Tensor) and present.layout is strided
         grads[nr] = present + grad if recorded else grad + present
     elif grad is not None:
-        grads[nr] = lay_out_sum(np.asarray(present + grad), present, grad)
+        grads[nr] = lay_out_sum(as_array(present + grad), present, grad)
 
 
 def _run_and_send(
@@ -238,7 +237,7 @@ def evaluate(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | N
     """Run a node between its hooks (§H7); None if it was only asked for its gradients."""
     tensors = task.create_graph
     extra = node._extra
-    leaf_hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
+    leaf_hooks = node.variable._autograd_meta.hooks if isinstance(node, AccumulateGrad) else None
     is_run = task.needed is None or runs(node, task)
     if is_run and task.wanted is not None:  # what is asked for on the way is that before its hooks
         capture(node, grads, task)

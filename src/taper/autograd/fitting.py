@@ -13,6 +13,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.elements import Zeros
+from taper.arrays.foreign import as_array
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
@@ -42,19 +43,16 @@ def lay_out_sum(total: np.ndarray, present: np.ndarray, grad: np.ndarray) -> np.
 
 def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
     """The result `position` of a node as the output `nr` of what its edge leads to takes it."""
-    if isinstance(target, Tensor):
-        shape, dtype = _expected_by(target, source)
-    else:
-        shape, dtype = target._output_metadata(nr)
+    shape, dtype = _expected(target, nr, source)
     if grad.__class__ is np.ndarray and grad.dtype is dtype:
         if grad.shape == shape:
             return grad
         if grad.ndim == 2 and grad.shape[1:] == shape:
             return column_sums(grad)  # of a bias, in most cases
-    array = outline_of(grad) if isinstance(grad, Tensor) else np.asarray(grad)
+    array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target
-        if leaf is not target and leaf._meta.former is not None:
+        if leaf is not target and leaf._autograd_meta.former is not None:
             shape = former_metadata(leaf, source._sequence)[0]
         if not expands_to(shape, array.shape):
             if isinstance(leaf, Tensor) and not _takes_gradients(leaf):
@@ -95,7 +93,7 @@ def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.n
     """What `fit` makes of an array for an edge that takes `shape` and `dtype`."""
     if grad.dtype is dtype and grad.ndim == 2 and grad.shape[1:] == shape:
         return column_sums(grad)
-    array = np.asarray(grad)
+    array = as_array(grad)
     if array.shape != shape:
         array = sum_to(array, shape)
     if array.dtype == dtype:
@@ -103,13 +101,28 @@ def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.n
     return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype)
 
 
+def _expected(target: Any, nr: int, source: Node) -> tuple[tuple[int, ...], Any]:
+    if isinstance(target, Tensor):
+        return _expected_by(target, source)
+    found: tuple[tuple[int, ...], Any] = target._output_metadata(nr)
+    return found
+
+
+def expected_at(node: Node, position: int) -> tuple[tuple[int, ...], Any] | None:
+    """Shape and dtype of what an edge of a node takes; None for an edge that leads nowhere."""
+    following = node._edges[position]
+    if following is None:
+        return None
+    return _expected(following, node._edge_nrs[position], node)
+
+
 def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of a leaf as the sender saw it; a dtype of None is any."""
-    if leaf._meta is None:
+    if leaf._autograd_meta is None:
         array = outline_of(leaf)
         return array.shape, array.dtype
     shape, dtype = former_metadata(leaf, source._sequence)
-    if leaf._meta.grad_dtype is not UNSET:
+    if leaf._autograd_meta.grad_dtype is not UNSET:
         dtype = leaf._accumulator()._dtype
     return shape, dtype
 
@@ -146,4 +159,4 @@ def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         for dim, length in enumerate(shape)
         if length == 1 and array.shape[lead + dim] != 1
     )
-    return np.asarray(sum_array(array, axes, True, array.dtype)).reshape(shape)
+    return as_array(sum_array(array, axes, True, array.dtype)).reshape(shape)

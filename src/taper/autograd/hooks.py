@@ -87,7 +87,7 @@ def run_post_hooks(
 
 
 def _retain(tensor: Tensor, grad: Any) -> None:
-    meta = tensor._meta
+    meta = tensor._autograd_meta
     value: Any = as_tensor(grad)
     meta.grad = value.clone() if meta.grad is None else meta.grad + value
 

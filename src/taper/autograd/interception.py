@@ -68,6 +68,11 @@ def announce_write(tensor: Any) -> None:
             listener(tensor)
 
 
+def are_formulas_seen(state: State) -> bool:
+    """Return whether an interceptor wants to see the operators of backward passes."""
+    return any(hasattr(each, "sees_formulas") for each in state.interceptors)
+
+
 def seen_made(name: str, arguments: tuple[Any, ...], options: dict[str, Any], result: Any) -> Any:
     """Show a tensor that the library has made itself to who sees what PyTorch calls there.
 

@@ -105,6 +105,19 @@ def handler_of(kind: type) -> Any:
     return None if getattr(method, "__func__", None) is _disabled_torch_function_impl else method
 
 
+def _disabled_torch_dispatch_impl(
+    cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None
+) -> Any:
+    """Stand for a class that does not do the work of operators."""
+    return func(*args, **(kwargs or {}))
+
+
+def dispatches(kind: type) -> bool:
+    """Return whether a class does the work of operators: it has a `__torch_dispatch__`."""
+    method = getattr(kind, "__torch_dispatch__", _disabled_torch_dispatch_impl)
+    return getattr(method, "__func__", method) is not _disabled_torch_dispatch_impl
+
+
 def flat(values: Iterable[Any]) -> Iterator[Any]:
     """Return values, and those in their lists and tuples."""
     for each in values:
@@ -164,16 +177,41 @@ def refusal(name: str, asked: Iterable[Any], mode: Any) -> TypeError:
 
 # --- who is there ----------------------------------------------------------------------------
 
+
+class _Instance(weakref.ref[Any]):
+    """A reference that never asks its object for a hash, or whether it is equal."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__
+
+
 # Instances of classes that want to be asked; while there are some, functions are on detours.
 instances: set[weakref.ref[Any]] = set()
+# Such classes of values that are no tensors.
+others: weakref.WeakSet[type] = weakref.WeakSet()
+# Those of classes that do the work of operators, and who lets them do it.
+wrappers: set[weakref.ref[Any]] = set()
+begin_dispatch: list[Callable[[], None]] = []
+end_dispatch: list[Callable[[], None]] = []
 # Lays the detours; `taper` sets it.
 begin: list[Callable[[], None]] = []
 
 
+def _forget(reference: weakref.ref[Any]) -> None:
+    wrappers.discard(reference)
+    for each in () if wrappers else end_dispatch:
+        each()
+
+
 def watch(tensor: Any) -> None:
     """Note that there is an instance of a subclass; its class may want to be asked."""
+    if dispatches(type(tensor)):
+        wrappers.add(_Instance(tensor, _forget))
+        for each in begin_dispatch:
+            each()
     if handler_of(type(tensor)) is not None:
-        instances.add(weakref.ref(tensor, instances.discard))
+        instances.add(_Instance(tensor, instances.discard))
         for each in begin:
             each()
 
@@ -183,10 +221,10 @@ def notice(values: Iterable[Any]) -> bool:
     if switch.off:
         return False
     kinds = {type(each) for each in flat(values) if handler_of(type(each)) is not None}
-    found = {weakref.ref(kind, instances.discard) for kind in kinds if not hasattr(kind, "_array")}
-    if found <= instances:
+    kinds = {kind for kind in kinds if not hasattr(kind, "_array") and kind not in others}
+    if not kinds:
         return False
-    instances.update(found)
+    others.update(kinds)
     for each in begin:
         each()
     return True

@@ -31,6 +31,7 @@ from taper.autograd.meta import (
     is_inference,
 )
 from taper.autograd.node import FREED, PACKED, Node
+from taper.autograd.overrides import dispatches
 from taper.autograd.provenance import describe
 from taper.autograd.state import ANOMALY, NO_GRAD, local
 from taper.autograd.views import (
@@ -280,6 +281,12 @@ class SavedValue:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                 f"type {type(value).__name__}"
             )
+        if self.is_output and dispatches(type(value)):  # its array says nothing
+            if local.state.mode & NO_GRAD:
+                return value
+            shown = value.detach()
+            shown._requires_grad, shown._grad_fn, shown._output_nr = True, node, self.output_nr
+            return shown
         if self.is_output:
             counter = version_counter(value)
             return as_output(value._array, _required(node), self.output_nr, counter)

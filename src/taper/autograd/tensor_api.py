@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from taper import dtypes
+from taper.arrays.foreign import is_foreign
 from taper.autograd.accumulate import AccumulateGrad, remember_former
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.backward import of_a_loss
@@ -29,7 +30,7 @@ from taper.autograd.meta import (
 )
 from taper.autograd.meta import is_inference as made_in_inference
 from taper.autograd.node import Node
-from taper.autograd.overrides import Default
+from taper.autograd.overrides import Default, _disabled_torch_dispatch_impl
 from taper.autograd.provenance import describe
 from taper.autograd.saved import SavedValue
 from taper.autograd.state import INFERENCE, local
@@ -148,7 +149,7 @@ def _output_nr(self: Tensor) -> int:
 
 def _get_grad(self: Tensor) -> Tensor | None:
     """The accumulated gradient, None before the first backward."""
-    meta = self._meta
+    meta = self._autograd_meta
     if meta is not None and meta.grad is not None:
         return meta.grad
     node = self._grad_fn
@@ -169,8 +170,8 @@ def _get_grad(self: Tensor) -> Tensor | None:
 
 def _set_grad(self: Tensor, value: Any) -> None:
     if value is None:
-        if self._meta is not None:
-            self._meta.grad = None
+        if self._autograd_meta is not None:
+            self._autograd_meta.grad = None
         return
     if not isinstance(value, Tensor):
         raise TypeError(
@@ -190,6 +191,8 @@ def _set_grad(self: Tensor, value: Any) -> None:
             "downstream systems that assume they match."
         )
     array, own = outline_of(value), outline_of(self)
+    if is_foreign(array) or is_foreign(own):
+        _refuse_other_device(self, value)
     if array.shape != own.shape:
         raise RuntimeError(
             f"attempting to assign a gradient of size '{list(array.shape)}' to a tensor of "
@@ -199,6 +202,15 @@ def _set_grad(self: Tensor, value: Any) -> None:
     meta = meta_of(self)
     meta.grad = value
     meta.odd_layout = array.strides != own.strides or not array.flags.forc
+
+
+def _refuse_other_device(tensor: Tensor, grad: Tensor) -> None:
+    mine, other = tensor.device.type, grad.device.type
+    if mine != other:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{other}' to a tensor with device "
+            f"type '{mine}'. Please ensure that the gradient and the tensor are on the same device"
+        )
 
 
 def _delete_grad(self: Tensor) -> None:
@@ -227,7 +239,7 @@ _C_NAMES = {
 
 def _grad_dtype_of(tensor: Tensor) -> dtypes.dtype | None:
     """Return the dtype of a tensor's gradient, None if any will do."""
-    meta = tensor._meta
+    meta = tensor._autograd_meta
     if meta is None or meta.grad_dtype is UNSET:
         return tensor.dtype
     return meta.grad_dtype
@@ -289,7 +301,7 @@ def retain_grad(self: Tensor) -> None:
 
 def _retains_grad(self: Tensor) -> bool:
     """Whether the gradient of this non-leaf tensor is kept."""
-    return self._meta is not None and self._meta.retains_grad
+    return self._autograd_meta is not None and self._autograd_meta.retains_grad
 
 
 @attach
@@ -366,7 +378,7 @@ def _hooks_of(tensor: Tensor) -> HookDict:
 def _get_backward_hooks(self: Tensor) -> Any:
     node = self.grad_fn
     if node is None:
-        return self._meta.hooks if self._meta is not None else None
+        return self._autograd_meta.hooks if self._autograd_meta is not None else None
     return node._extra.tensor_hooks.get(self._output_nr) if node._extra is not None else None
 
 
@@ -518,8 +530,8 @@ def detach_(self: Tensor) -> Tensor:
     self._grad_fn = None
     self._output_nr = 0
     self._requires_grad = False
-    if self._meta is not None:
-        self._meta.tangent = None
+    if self._autograd_meta is not None:
+        self._autograd_meta.tangent = None
     return self
 
 
@@ -544,12 +556,17 @@ def _set_data(self: Tensor, value: Any) -> None:
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )
     array = memory_of(value)
+    if value.is_meta is not self.is_meta:
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have "
+            "incompatible tensor type."
+        )
     same = array.dtype == self._array.dtype
     if not (same and array.shape == self._array.shape) and self._grad_fn is None:
         if wants_grad(self):
             remember_former(self, kept=same)
-    if self._meta is not None:
-        self._meta.odd_layout = True
+    if self._autograd_meta is not None:
+        self._autograd_meta.odd_layout = True
     if value._change is self._change:
         look_at(self, array)
     else:
@@ -575,7 +592,7 @@ def _read_only(name: str, getter: Callable[[Tensor], Any]) -> property:
 
 def _post_accumulate_grad_hooks(self: Tensor) -> Any:
     """The hooks that run after a gradient was added to this leaf's, None if there are none."""
-    return None if self._meta is None else self._meta.post_accumulate_hooks
+    return None if self._autograd_meta is None else self._autograd_meta.post_accumulate_hooks
 
 
 def _volatile(self: Tensor) -> bool:
@@ -587,6 +604,7 @@ def _volatile(self: Tensor) -> bool:
 
 
 Tensor.__torch_function__ = vars(Default)["__torch_function__"]
+Tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
 
 for _name, _property in {
     "requires_grad": property(

@@ -46,9 +46,9 @@ from taper.tensor import Tensor, element_strides, storage_offset, wrap
 
 def meta_of(tensor: Tensor) -> AutogradMeta:
     """Return the tensor's AutogradMeta, made on first use."""
-    if tensor._meta is None:
-        tensor._meta = AutogradMeta()
-    return tensor._meta
+    if tensor._autograd_meta is None:
+        tensor._autograd_meta = AutogradMeta()
+    return tensor._autograd_meta
 
 
 def version_counter(tensor: Tensor) -> Any:
@@ -111,9 +111,9 @@ def accumulator(tensor: Tensor, sequence: int | None = None) -> AccumulateGrad |
 
     For a node with a sequence number it is the one of the time when the node was recorded.
     """
-    meta = tensor._meta
+    meta = tensor._autograd_meta
     if meta is None:
-        meta = tensor._meta = AutogradMeta()
+        meta = tensor._autograd_meta = AutogradMeta()
     else:
         if meta.former is not None and sequence is not None:
             node = former_accumulator(tensor, sequence)

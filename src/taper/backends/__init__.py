@@ -53,6 +53,15 @@ def disable_global_flags() -> None:
     """Do nothing: the switches may always be set."""
 
 
+@contextmanager
+def _allow_nonbracketed_mutation() -> Iterator[None]:
+    """Let switches be set in a block; outside of it they may be, too."""
+    yield
+
+
+globals()["__allow_nonbracketed_mutation"] = _allow_nonbracketed_mutation
+
+
 def flags_frozen() -> bool:
     """Return False: the switches may always be set."""
     return False

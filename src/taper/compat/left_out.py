@@ -14,7 +14,6 @@ MODULES = {
     "torch.nested": ("every tensor has one shape", "pad, or use `nn.utils.rnn.pack_sequence`"),
     "torch.package": ("files hold tensors and no programs", "save the state_dict"),
     "torch.quantization": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
-    "torch.quasirandom": ("it is a subject of its own", "use `scipy.stats.qmc`"),
     "torch.utils.bottleneck": ("it starts PyTorch's profilers", "use `torch.profiler`"),
     "torch.utils.data.datapipes": ("PyTorch gives them up", "use `IterableDataset`"),
     "torch.utils.mobile_optimizer": ("programs are Python", "call the module itself"),

@@ -9,10 +9,19 @@ from typing import Any, NoReturn
 
 from taper import dtypes, errors
 from taper.absent import devices
-from taper.absent.answers import Block, dummy, not_compiled, not_in_c, own, refused
+from taper.absent.answers import (
+    Block,
+    answer_where_there,
+    dummy,
+    not_compiled,
+    not_in_c,
+    own,
+    refused,
+)
 from taper.cuda import memory, random, streams
 from taper.device import device as Device
 from taper.first_use import on_first_use
+from taper.gpu import state
 from taper.tensor import Tensor
 
 default_generators: tuple[Any, ...] = ()
@@ -128,7 +137,7 @@ def _index(device: Any) -> Any:
         if device.type != "cuda":
             raise ValueError(f"Expected a cuda device, but got: {device}")
         if device.index is None:
-            _no_cuda()
+            return current_device()
         return device.index
     return device
 
@@ -146,7 +155,7 @@ class device:
         self.idx = -1 if device is None else _index(device)
 
     def __enter__(self) -> None:
-        if self.idx >= 0:
+        if self.idx >= 0 and not state.device_count():
             raise RuntimeError("PyTorch was compiled without CUDA support")
 
     def __exit__(self, *raised: object) -> None:
@@ -168,10 +177,20 @@ class CUDAGraph:
 
 
 class StreamContext(Block):
-    """A block in a stream; without streams nothing changes."""
+    """A block in a stream; without streams, or without one to use, nothing changes."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
+        self._before = 0
+
+    def __enter__(self) -> None:
+        if self.stream is not None and state.runtime is not None:
+            self._before = state.runtime.stream
+            state.runtime.use_stream(self.stream.cuda_stream)
+
+    def __exit__(self, *raised: object) -> None:
+        if self.stream is not None and state.runtime is not None:
+            state.runtime.use_stream(self._before)
 
 
 def stream(stream: Stream | None) -> StreamContext:
@@ -186,7 +205,9 @@ def stream(stream: Stream | None) -> StreamContext:
 
 
 def set_stream(stream: Stream | None) -> None:
-    """Nothing to do: there are no streams."""
+    """Let work go into a stream from now on; without streams there is nothing to do."""
+    if stream is not None and state.runtime is not None:
+        state.runtime.use_stream(stream.cuda_stream)
 
 
 # --- types -----------------------------------------------------------------------------------
@@ -234,3 +255,4 @@ ByteTensor = _no_tensors(dtypes.uint8)
 BoolTensor = _no_tensors(dtypes.bool_)
 
 own(globals())
+answer_where_there(globals())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from taper.absent import devices
-from taper.absent.answers import not_compiled, not_in_c, own, refused
+from taper.absent.answers import answer_where_there, not_compiled, not_in_c, own, refused
 from taper.userwarning import warn_user
 
 empty_cache = devices.empty_cache
@@ -76,3 +76,4 @@ caching_allocator_delete = refused(
 )
 
 own(globals())
+answer_where_there(globals())

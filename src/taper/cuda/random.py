@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taper.absent import devices
-from taper.absent.answers import not_compiled, own, refused
+from taper.absent.answers import answer_where_there, not_compiled, own, refused
 from taper.tensor import Tensor
 
 manual_seed = devices.manual_seed
@@ -23,3 +23,4 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
 
 
 own(globals())
+answer_where_there(globals())

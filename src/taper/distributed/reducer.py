@@ -221,7 +221,7 @@ class Reducer:
         leaf = self._parameters[index]
         is_first = self._is_static and not self._has_first_graph
         if self._finds_unused or self._is_static:
-            if leaf._meta.grad is not None and (is_first or not self._is_static):
+            if leaf._autograd_meta.grad is not None and (is_first or not self._is_static):
                 self._used[index] = 1
         if is_first:
             self._first_graph[index] += 1
@@ -262,7 +262,7 @@ class Reducer:
     def _fill(self, bucket: Bucket, place: int) -> None:
         """Take a gradient into its bucket."""
         self._set_divisor()
-        meta = bucket.parameters[place]._meta
+        meta = bucket.parameters[place]._autograd_meta
         grad = None if meta is None else meta.grad
         if grad is not None and grad.requires_grad:
             _say_once(_HIGHER_ORDER)
@@ -404,7 +404,7 @@ class Reducer:
     def _give(self, bucket: Bucket, place: int, array: np.ndarray) -> None:
         """Let a result be the gradient of its parameter."""
         leaf = bucket.parameters[place]
-        meta: Any = leaf._meta
+        meta: Any = leaf._autograd_meta
         grad = meta.grad
         if self._is_view:
             if array is not bucket.arrays[place]:

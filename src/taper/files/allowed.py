@@ -27,11 +27,12 @@ from taper.device import (
     sparse_csr,
     strided,
 )
-from taper.files import numpy_values, plain_classes, rebuild
+from taper.files import module_classes, numpy_values, plain_classes, rebuild
 from taper.files.refusals import BLOCKED_MODULES, failed, never_executes, unsupported_global
 from taper.files.safe_globals import allowed_names
 from taper.nn.parameter import Parameter
 from taper.ops.creation.legacy import TENSOR_TYPES
+from taper.pickling import _rebuild_meta_tensor_no_storage
 from taper.size import Size
 from taper.storage import LEGACY, TypedStorage, UntypedStorage
 from taper.tensor import Tensor
@@ -157,6 +158,15 @@ def _tensor_v3(reader: Any, *arguments: Any) -> Tensor:
     return rebuild.tensor(*arguments[:6], *arguments[7:], dtype=arguments[6])
 
 
+def _meta_tensor(reader: Any, dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    if type(dtype) is not dtypes.dtype or type(requires_grad) is not bool:
+        raise failed("a meta tensor is made of a dtype, a shape, strides and requires_grad")
+    shape, strides = rebuild.integers(size, "sizes"), rebuild.integers(stride, "strides")
+    if len(shape) != len(strides) or min((*shape, *strides), default=0) < 0:
+        raise failed("the shape and strides of a meta tensor do not fit")
+    return _rebuild_meta_tensor_no_storage(dtype, shape, strides, requires_grad)
+
+
 def _parameter(reader: Any, data: Any, requires_grad: Any, hooks: Any) -> Parameter:
     return rebuild.parameter(data, requires_grad, hooks)
 
@@ -231,7 +241,7 @@ _FUNCTIONS: dict[str, Call] = {
     "torch._utils._rebuild_sparse_tensor": _sparse,
     "torch._utils._rebuild_qtensor": _not_provided("quantized tensors"),
     "torch._utils._rebuild_nested_tensor": _not_provided("nested tensors"),
-    "torch._utils._rebuild_meta_tensor_no_storage": _not_provided("meta tensors"),
+    "torch._utils._rebuild_meta_tensor_no_storage": _meta_tensor,
     "torch._utils._rebuild_wrapper_subclass": _not_provided("wrapper subclasses of Tensor"),
     "torch._utils._rebuild_device_tensor_from_numpy": _not_provided("tensors of other devices"),
     "torch._utils._rebuild_device_tensor_from_cpu_tensor": _not_provided(
@@ -270,7 +280,8 @@ _UNPROVIDED = re.compile(
 class Allowed:
     """What one load may name: plain data, and `names` or what the user allowed when it began.
 
-    Without `weights_only` also classes of plain data of the standard library and of NumPy.
+    Without `weights_only` also classes of plain data of the standard library and of NumPy, and the
+    modules of `nn`.
     """
 
     def __init__(self, weights_only: bool = True, names: dict[str, Any] | None = None) -> None:
@@ -293,6 +304,8 @@ class Allowed:
             return _GLOBALS[name]
         if name in self._user:
             return self._user[name]
+        if not self._weights_only and name in module_classes.names():
+            return module_classes.names()[name]
         if _UNPROVIDED.fullmatch(name):
             raise NotImplementedError(
                 f"{name} is not provided: convert the tensor to a dtype and layout of taper "
@@ -342,6 +355,8 @@ class Allowed:
             if call is not None:
                 return _made(kind, call, reader, arguments)
             return kind.__new__(kind, *arguments)
+        if not self._weights_only and module_classes.makes(kind):
+            return module_classes.new(kind, arguments)
         raise failed(f"Trying to create new object for unrecognized class {_shown(kind)}")
 
     def build(self, reader: Any, instance: Any, state: Any) -> None:
@@ -357,6 +372,8 @@ class Allowed:
                 instance.__setstate__(state)
             else:
                 rebuild.set_attributes(instance, state)
+        elif not self._weights_only and module_classes.makes(kind):
+            module_classes.set_state(instance, state, self.by_user)
         else:
             raise failed(
                 "Can only build Tensor, Parameter, OrderedDict or types allowlisted via "

@@ -73,9 +73,7 @@ def default_restore_location(storage: Any, location: str) -> Any:
     if location.startswith("cuda"):
         raise RuntimeError(_NO_CUDA)
     if location.startswith("meta"):
-        raise NotImplementedError(
-            "meta tensors have no storage and are not provided: load with map_location='cpu'"
-        )
+        return UntypedStorage(storage.nbytes(), device="meta")
     raise RuntimeError(
         "don't know how to restore data location of torch.storage.UntypedStorage "
         f"(tagged with {location[:100]})"

@@ -12,7 +12,8 @@ import pickle
 import struct
 import sys
 from collections import OrderedDict
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from taper.compat.paths import public_module
 from taper.device import layout, memory_format, strided
 from taper.files.locations import location_tag
 from taper.nn.parameter import Parameter
-from taper.pickling import warn_if_has_hooks
+from taper.pickling import meta_arguments, warn_if_has_hooks
 from taper.storage import TypedStorage, UntypedStorage, on_memory
 from taper.tensor import Tensor, element_strides
 
@@ -42,6 +43,7 @@ class Named:
 
 _REBUILD = Named("torch._utils", "_rebuild_tensor_v2")
 _REBUILD_WITH_DTYPE = Named("torch._utils", "_rebuild_tensor_v3")
+_REBUILD_META = Named("torch._utils", "_rebuild_meta_tensor_no_storage")
 _REBUILD_PARAMETER = Named("torch._utils", "_rebuild_parameter")
 _REBUILD_PARAMETER_WITH_STATE = Named("torch._utils", "_rebuild_parameter_with_state")
 _REBUILD_SPARSE = Named("torch._utils", "_rebuild_sparse_tensor")
@@ -55,6 +57,16 @@ _STORAGE_CLASSES = {
     each: Named("torch", f"{each.scalar_type}Storage")
     for each in dtypes.FROM_NUMPY.values()
     if each not in _WITHOUT_STORAGE_CLASS
+}
+
+
+_CONTAINERS = (bytes, bytearray, str, tuple, list, dict, set, frozenset)
+_PLAIN: dict[Any, str] = {
+    **{each: each.__name__ for each in (bool, float, *_CONTAINERS)},
+    type(None): "none",
+    int: "long",
+    type: "type",
+    pickle.PickleBuffer: "picklebuffer",
 }
 
 
@@ -149,6 +161,13 @@ class CheckpointPickler(pickle._Pickler):
             self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
         self.memoize(obj)
 
+    # A table of its own: dill replaces entries of the base class's by functions that want a
+    # pickler of dill's.
+    dispatch: ClassVar[Any] = {
+        **{kind: getattr(pickle._Pickler, f"save_{name}") for kind, name in _PLAIN.items()},
+        FunctionType: save_global,
+    }
+
 
 def _place_of(obj: Any) -> tuple[str, str] | None:
     """Return PyTorch's module and name of an object; None if it is not ours to name."""
@@ -175,6 +194,8 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     """Return a tensor as storage, offset, shape, strides and flags."""
     warn_if_has_hooks(tensor)
     array = memory_of(tensor)
+    if tensor.is_meta:
+        return _REBUILD_META, meta_arguments(tensor)
     dtype, memory = dtypes.FROM_NUMPY[array.dtype], all_bytes(array)
     offset = (array.ctypes.data - memory.ctypes.data) // array.itemsize if array.size else 0
     arguments: tuple[Any, ...] = (

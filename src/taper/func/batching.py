@@ -182,7 +182,7 @@ def batched(whole: Tensor, level: Level) -> BatchedTensor:
     tensor._output_nr = 0
     tensor._counter = None
     tensor._view = None
-    tensor._meta = None
+    tensor._autograd_meta = None
     tensor._level = level
     tensor._whole = whole
     return tensor

@@ -1,26 +1,51 @@
-"""`taper.fx`: programs are not captured as graphs; using one of its names raises an error."""
+"""`taper.fx`: programs as graphs that can be read, changed and run.
+
+`symbolic_trace` calls a module or function with proxies and returns a `GraphModule`, whose code is
+generated from the graph.  The texts are PyTorch's, so code says `torch`.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-
-from taper.absent.answers import refused_class, refused_function
-
-_NOT_PROVIDED = (
-    "torch.fx.{} is not provided, programs run as they are written: use hooks of modules, or walk "
-    "the graph of a result (`grad_fn.next_functions`)."
+from taper.fx import (
+    graph,
+    graph_module,
+    immutable_collections,
+    interpreter,
+    node,
+    proxy,
+    subgraph_rewriter,
+    traceback,
 )
-for _name in "CodeGen Graph GraphModule Interpreter Node Proxy Tracer Transformer".split():
-    globals()[_name] = refused_class(_name, __name__, _NOT_PROVIDED.format(_name))
-for _name in "has_side_effect map_arg replace_pattern symbolic_trace".split():
-    globals()[_name] = refused_function(_name, __name__, _NOT_PROVIDED.format(_name))
+from taper.fx._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+from taper.fx.graph import CodeGen, Graph
+from taper.fx.graph_module import GraphModule
+from taper.fx.interpreter import Interpreter, Transformer
+from taper.fx.node import Node, has_side_effect, map_arg
+from taper.fx.proxy import Proxy
+from taper.fx.subgraph_rewriter import replace_pattern
 
-
-def wrap(fn_or_name: Any) -> Any:
-    """Return the function itself: nothing is traced.
-
-    >>> import taper
-    >>> taper.fx.wrap(len) is len
-    True
-    """
-    return fn_or_name
+__all__ = [
+    "PH",
+    "CodeGen",
+    "Graph",
+    "GraphModule",
+    "Interpreter",
+    "Node",
+    "Proxy",
+    "ProxyableClassMeta",
+    "Tracer",
+    "Transformer",
+    "graph",
+    "graph_module",
+    "has_side_effect",
+    "immutable_collections",
+    "interpreter",
+    "map_arg",
+    "node",
+    "proxy",
+    "replace_pattern",
+    "subgraph_rewriter",
+    "symbolic_trace",
+    "traceback",
+    "wrap",
+]

@@ -164,6 +164,8 @@ def trunc_normal_(
             "values may be incorrect."
         )
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
+    if tensor.is_meta:
+        return tensor
     with no_grad():
         if inside > 0.3:
             return _fill_by_redrawing(tensor, mean, std, a, b, generator)

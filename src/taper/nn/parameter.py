@@ -113,7 +113,7 @@ def leaf_on(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Any:
     leaf._output_nr = 0
     leaf._counter = version_counter(data)
     leaf._view = None
-    leaf._meta = None
+    leaf._autograd_meta = None
     if requires_grad:
         set_leaf_flag(leaf, True, _REFUSAL)
     mark_made(leaf)

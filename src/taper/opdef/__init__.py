@@ -67,7 +67,7 @@ _KINDS = {
     "Indices": "indices",
 }
 TENSOR_KINDS = frozenset(_KINDS.values())
-_PROPERTIES = ("shape", "dtype", "ndim", "strides", "numel", "geometry")
+_PROPERTIES = ("shape", "device", "dtype", "ndim", "strides", "numel", "geometry")
 
 
 class DeclarationError(TypeError):
@@ -447,7 +447,7 @@ def method_of(function: Any, name: str) -> Any:
         return function
     variant = f"{base}.{name}"
     if variant not in entry.lazy_functions:
-        method = lazy_function(entry, variant)
+        method: Any = lazy_function(entry, variant)
         method.__name__ = method.__qualname__ = function.__name__
         method.__doc__ = function.__doc__
         method.__dict__.update(function.__dict__)

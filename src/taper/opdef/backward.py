@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from taper.opdef import NAMESPACE, Formula, Op, nodes
+from taper.opdef import NAMESPACE, Formula, Op, devices, nodes
 from taper.opdef.text import (
     NUMBER_VERSION,
     SEQUENCES,
@@ -56,14 +56,21 @@ def apply_source(op: Op, partly: bool = False) -> str:
         targets = ", ".join(f"g_{name}" for name in formula.wrt)
         call = f"formula_{op.name}_{index}({', '.join(arguments)})"
         if formula.real is not None:
-            NAMESPACE[f"real_{op.name}_{index}"] = formula.real
+            NAMESPACE[f"real_{op.name}_{index}"] = devices.formula(formula.real)
             quick = f"real_{op.name}_{index}({', '.join(arguments)})"
             call = f"{quick} if node._dtype is FLOAT32 else {call}"
         if partly:  # saved values are looked at all the same
             wanted = " or ".join(f"needs[{position[name]}]" for name in formula.wrt)
-            source.add(f"if {wanted}:\n    {targets} = {call}", 2)
-        else:
-            source.add(f"{targets} = {call}", 2)
+            source.add(f"if {wanted}:", 2)
+        places = "".join(f"{position[name]}, " for name in formula.wrt)
+        source.add(
+            f"try:\n"
+            f"    {targets} = {call}\n"
+            f"except MISREAD as error:\n"
+            f"    {targets}{',' * (len(formula.wrt) == 1)} = "
+            f"rescued_gradients(node, grads, error, ({places}))",
+            2 + partly,
+        )
     if partly:
         each = [f"g_{name} if needs[{index}] else None" for name, index in position.items()]
         source.add(f"return ({', '.join(each)},)")
@@ -211,7 +218,7 @@ def node_class(op: Op) -> Any:
         NAMESPACE[f"N_{op.name}"] = op.node_class
         NAMESPACE[f"OP_{op.name}"] = op
         for index, formula in enumerate(op.formulas):
-            NAMESPACE[f"formula_{op.name}_{index}"] = formula.function
+            NAMESPACE[f"formula_{op.name}_{index}"] = devices.formula(formula.function)
         if op.differentiable:
             run = define(f"apply_{op.name}", apply_source(op))
             op.node_class._run = op.node_class._run_once = run

@@ -35,6 +35,7 @@ from taper.opdef import (
     Op,
     Param,
     deprecated_overloads,
+    devices,
     nodes,
     operands,
     recording,
@@ -102,6 +103,7 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
     everything = _argument_tuple(op)
     for text in renaming(op, op.label, names, everything):
         source.add(text)
+    _add_numbers(source, op, op.label)
     if more:
         _add_deprecated(source, op, "out")
     if op.out and not dunder:
@@ -128,7 +130,10 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
     _add_unpacking(source, op, everything, dunder)
     _add_kernel(source, op, everything)
     if one:
-        source.add("if type(r) is not ndarray:\n    r = asarray(r)")
+        source.add(
+            "if type(r) is not ndarray:\n"
+            f"    r = asarray(r) if type(r) in SCALARS else finished(OP_{name}, r, {everything})"
+        )
         if op.differentiable:
             add_recording_of_one(source, op)
         else:
@@ -141,6 +146,30 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
             add_recording(source, op)
     source.add(f"return {result_expression(op)}")
     return source.text()
+
+
+# Plain parameters for which PyTorch takes a number, or a tensor without dimensions.
+_NUMBERS = frozenset(
+    "alpha beta delta input_scale lambd lower margin max_val maxnorm min_val nan negative_slope "
+    "neginf ord p posinf scale threshold upper value".split()
+)
+
+
+def _add_numbers(source: Source, op: Op, label: str) -> None:
+    """Numbers out of tensors; what is left out, and a Python number, costs one question."""
+    for position, param in enumerate(op.params, 1):
+        value = param.public_name
+        if param.kind != "plain" or param.name not in _NUMBERS:
+            continue
+        left_out = ""
+        if param.default is not REQUIRED:
+            NAMESPACE[f"D_{op.name}_{param.name}"] = param.default
+            left_out = f"{value} is not D_{op.name}_{param.name} and "
+        place = 0 if param.keyword_only else position
+        source.add(
+            f"if {left_out}type({value}) not in NUMBERS:\n"
+            f"    {value} = number_of({label!r}, {value!r}, {place}, {value})"
+        )
 
 
 def _add_deprecated(source: Source, op: Op, options: str) -> None:
@@ -271,8 +300,8 @@ def _add_kernel(source: Source, op: Op, everything: str) -> None:
     arrays = "".join(f"a_{p.public_name}, " for p in op.params if p.kind != "plain")
     source.add(
         f"    r = {_kernel_call(op)}\n"
-        f"except (RuntimeError, ValueError, IndexError, MemoryError) as error:\n"
-        f"    raise explain(OP_{op.name}, ({arrays}), error, {everything}) from None"
+        f"except FAILURES as error:\n"
+        f"    r = rescued(OP_{op.name}, ({arrays}), error, {everything})"
     )
     if op.upcast:
         source.add("if low is not None:\n    r = to_low(r, low)")
@@ -327,6 +356,7 @@ def inplace_source(op: Op) -> str:
     source.add(f"def {op.inplace_name}({_parameter_list(op, False, names, more)}):", 0)
     for text in renaming(op, op.inplace_name, names, _argument_tuple(op)):
         source.add(text)
+    _add_numbers(source, op, op.inplace_name)
     if more:
         _add_deprecated(source, op, "None, True")
     slow = _slow_inplace(op)
@@ -394,6 +424,7 @@ def _slow_inplace(op: Op) -> str:
 
 def compile_operator(op: Op, variant: str) -> FunctionType:
     """The real function for a lazy one: `variant` is "", "inplace" or `__name__`."""
+    devices.prepare(op)
     NAMESPACE[f"K_{op.name}"] = op.forward
     NAMESPACE[f"U_{op.name}"] = op.quick
     NAMESPACE[f"W_{op.name}"] = op.ufunc  # for results that are written to a given array
@@ -431,6 +462,7 @@ NAMESPACE.update(
     first_use=first_use,
     ndarray=np.ndarray,
     asarray=np.asarray,
+    SCALARS=frozenset(np.sctypeDict.values()),
     copyto=np.copyto,
     fresh=fresh,
     Tensor=Tensor,
@@ -449,8 +481,14 @@ NAMESPACE.update(
     SCALARS32=operands.SCALARS32,
     apply_slowly=nodes.apply_slowly,
     apply_slowly_once=nodes.apply_slowly_once,
+    MISREAD=nodes.MISREAD,
+    rescued_gradients=nodes.rescued_gradients,
     bad_arguments=operands.bad_arguments,
     explain=operands.explain,
+    FAILURES=operands.FAILURES,
+    finished=operands.finished,
+    rescued=operands.rescued,
+    number_of=operands.number_of,
     no_complex_gradient=operands.no_complex_gradient,
     run_deprecated=deprecated_overloads.run_deprecated,
     prepare=operands.prepare,

@@ -169,7 +169,9 @@ def _guard_source(label: str, number: str, params: _Parameters, quick: str) -> s
     if quick:
         source.add(f"made = {quick}\nif made is not None:\n    return made")
     refuse = f"raise refused({label!r}, {number}_tensors, {params.given}"
-    again = f"return {number}_guard({', '.join(params.calls)})"
+    named = [each for each in params.calls if "=" in each or each.startswith("**")]
+    plain = "".join(f"{each}, " for each in params.calls if each not in named)
+    again = f"return ask_again({number}_guard, ({plain}), dict({', '.join(named)}))"
     if arrays:
         source.add(f"if {' or '.join(arrays)}:\n    {refuse})")
     source.add(
@@ -200,6 +202,20 @@ def recovered(
         if run is not None:
             return run(label, given)
     raise refused(label, tensors, given, starred, error) from None
+
+
+def _ask_again(guard: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a public function once more, which now asks, without what has its default."""
+    form = original_of(guard)
+    usual = form.__kwdefaults__ or {}
+    kwargs = {name: value for name, value in kwargs.items() if value is not usual.get(name, guard)}
+    defaults = form.__defaults__ or ()
+    required = form.__code__.co_argcount - len(defaults)
+    while required < len(args) <= form.__code__.co_argcount:
+        if args[-1] is not defaults[len(args) - 1 - required]:
+            break
+        args = args[:-1]
+    return guard(*args, **kwargs)
 
 
 def refused(
@@ -241,6 +257,7 @@ NAMESPACE.update(
     recovered=recovered,
     refused=refused,
     LEAKS=LEAKS,
+    ask_again=_ask_again,
     notice=notice,
     SEVERAL=(tuple, list),
     ndarray=np.ndarray,

@@ -16,9 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taper.arrays.foreign import ForeignArray
 from taper.arrays.strides import row_major
 from taper.autograd.builtin import BuiltinNode
-from taper.autograd.interception import seen_made, seen_node
+from taper.autograd.fitting import expected_at
+from taper.autograd.interception import are_formulas_seen, seen_made, seen_node
 from taper.autograd.meta import VersionCounter
 from taper.autograd.node import FREED, PACKED, InputMetadata, Place
 from taper.autograd.saved import (
@@ -29,7 +31,7 @@ from taper.autograd.saved import (
 )
 from taper.autograd.state import NO_GRAD, local
 from taper.opdef import Op
-from taper.opdef.operands import NUMBERS
+from taper.opdef.operands import FAILURES, NUMBERS
 from taper.tensor import Tensor, wrap
 
 # Parameters that are numbers of any type in PyTorch, where others are 64-bit integers.
@@ -159,8 +161,10 @@ def apply_slowly(
     if node._status == PACKED:  # all of them, in the order of packing
         for name in (*sorted(node.saved_tensor_names), *node.saved_output_names):
             read[name] = read_saved(node, name)
+            if tensors and name in node.saved_output_names:
+                read[name] = _shown_output(node, op.outputs.index(name), read[name])
     formulas = op.formulas
-    if tensors and local.state.interceptors:  # who sees them, sees PyTorch's order: by name
+    if tensors and are_formulas_seen(local.state):  # who sees them, sees PyTorch's order: by name
         formulas = sorted(formulas, key=lambda formula: formula.wrt[0])
     for formula in formulas:
         wanted = [any(each is not None for each in edges[spans[name]]) for name in formula.wrt]
@@ -177,7 +181,12 @@ def apply_slowly(
                     _needs(flags[spans[name]], kind)
                     for name, kind in ((n, _kind(op, n)) for n in formula.wrt)
                 )
-        results = call(formula, arguments)
+        try:
+            results = call(formula, arguments)
+        except MISREAD as error:
+            places = [nr for name in formula.wrt for nr in range(len(edges))[spans[name]]]
+            found[:] = _placed(found, places, rescued_gradients(node, grads, error, places))
+            continue
         if len(formula.wrt) == 1:
             results = (results,)
         for name, result in zip(formula.wrt, results, strict=True):
@@ -186,6 +195,26 @@ def apply_slowly(
             else:
                 found[spans[name]] = [result]
     return [grad if need else None for need, grad in zip(flags, found, strict=True)]
+
+
+# What a formula may raise that takes a foreign array for an ndarray or a Tensor.
+MISREAD = FAILURES
+
+
+def rescued_gradients(
+    node: Any, grads: Sequence[Any], error: Exception, positions: Sequence[int]
+) -> list[Any]:
+    """Return what the edges at `positions` take, where the place of the gradients knows it."""
+    foreign = next((each for each in grads if isinstance(each, ForeignArray)), None)
+    if foreign is None:
+        raise error
+    expected = [expected_at(node, position) for position in positions]
+    return [each and foreign.place.rescued_gradient(*each, error) for each in expected]
+
+
+def _placed(found: list[Any], places: Sequence[int], values: Sequence[Any]) -> list[Any]:
+    given = dict(zip(places, values, strict=True))
+    return [given.get(nr, each) for nr, each in enumerate(found)]
 
 
 def apply_slowly_once(node: Any, grads: list[Any], place: Place | None) -> Sequence[Any]:
@@ -229,14 +258,22 @@ def _argument(
     label = node.op.outputs[name] if kind == "output" else name
     if label not in read:
         read[label] = read_saved(node, label)
-        if tensors and kind == "output" and local.state.interceptors:
-            read[label] = seen_made("detach", (read[label],), {}, read[label])
+        if tensors and kind == "output":
+            read[label] = _shown_output(node, name, read[label])
     value = read[label]
     if tensors or value is None:
         return value
     if isinstance(value, tuple):
         return tuple(each._array if isinstance(each, Tensor) else each for each in value)
     return value._array if isinstance(value, Tensor) else value
+
+
+def _shown_output(node: Any, nr: int, value: Any) -> Any:
+    """Show the reading of a saved output, which PyTorch detaches from its node, to who sees it."""
+    state = local.state
+    if not state.interceptors or not state.mode & NO_GRAD or nr in node.op.nondifferentiable:
+        return value
+    return seen_made("detach", (value,), {}, value) if are_formulas_seen(state) else value
 
 
 def _filled(node: Any, nr: int, grad: Any, tensors: bool) -> Any:

@@ -15,8 +15,9 @@ import numpy as np
 
 from taper import dtypes, opdef
 from taper.arrays.elements import FLOAT32, LOW_PRECISION
+from taper.arrays.foreign import ARRAYS, ForeignArray, is_array
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import broadcast_clash, empty_with, in_rows, preserved_strides, wrap_dim
+from taper.arrays.strides import broadcast_clash, copied_with, in_rows, preserved_strides, wrap_dim
 from taper.autograd import overrides
 from taper.autograd.meta import INFERENCE_SAVED
 from taper.autograd.provenance import is_internal
@@ -27,6 +28,7 @@ from taper.opdef import FLOAT, Op, files_of_declarations
 from taper.tensor import Tensor, array_of, element_strides, wrap
 
 NUMBERS = frozenset({int, float, bool, complex})
+_ARRAYS_AND_SCALARS: tuple[Any, ...] = (*ARRAYS, np.generic)
 
 # 0-d float32 arrays of the Python numbers in use: NumPy takes 0.5 us longer for a Python number.
 # Kept by type, since 1, 1.0, True and 1+0j are one key but not one operand; bool and complex stay
@@ -102,10 +104,7 @@ def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return the array in another dtype, dense in PyTorch's order of dimensions, not NumPy's."""
     if in_rows(array) or not array.size:
         return array.astype(dtype)
-    shape = array.shape
-    result = empty_with(shape, preserved_strides(shape, element_strides(array)), dtype)
-    result[...] = array
-    return result
+    return copied_with(array, preserved_strides(array.shape, element_strides(array)), dtype)
 
 
 # Files whose functions may pass arrays to operators: the library's, and those with formulas (D5).
@@ -147,7 +146,7 @@ def run_low(op: Op, arguments: Sequence[Any]) -> Any:
         return op.call(op.forward, arguments)
     given = [
         each.astype(FLOAT32)
-        if isinstance(each, np.ndarray | np.generic) and each.dtype in LOW_PRECISION
+        if isinstance(each, _ARRAYS_AND_SCALARS) and each.dtype in LOW_PRECISION
         else each
         for each in arguments
     ]
@@ -198,6 +197,49 @@ def no_complex_gradient(op: Op) -> Exception:
     )
 
 
+# What kernels raise; TypeError and AttributeError if they take a foreign array for an ndarray.
+FAILURES = (RuntimeError, ValueError, IndexError, MemoryError, TypeError, AttributeError)
+
+
+def finished(op: Op, result: Any, arguments: Sequence[Any]) -> Any:
+    """Return what a kernel gave, no ndarray, as an array; raise if it came of several devices."""
+    if isinstance(result, ForeignArray):
+        refuse_mixture(op, result, arguments)
+        return result
+    return np.asarray(result)
+
+
+# Parameters that may be on the CPU, whatever the others are.
+_INDICES = ("index", "indices", "lengths", "offsets")
+
+
+def refuse_mixture(op: Op, array: ForeignArray, arguments: Sequence[Any]) -> None:
+    """Raise if tensors that are given beside a foreign array are on other devices."""
+    pairs = zip(op.params, arguments, strict=True)
+    mixed = [each for param, each in pairs if param.name not in _INDICES]
+    tensors = [each for each in flat(mixed) if isinstance(each, Tensor)]
+    array.place.refuse_mixture([each._array for each in tensors])
+
+
+def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Any:
+    """Return what a kernel that failed on a foreign array gives after all, or raise why not."""
+    foreign = next((each for each in flat(arrays) if isinstance(each, ForeignArray)), None)
+    if foreign is not None:
+        refuse_mixture(op, foreign, arguments)
+        rest = iter(arrays)
+        given = [
+            value if param.kind == "plain" else next(rest)
+            for param, value in zip(op.params, arguments, strict=True)
+        ]
+        try:
+            return foreign.place.rescued(op, given, error)
+        except FAILURES as left:
+            error = left
+    elif isinstance(error, TypeError | AttributeError):
+        raise error
+    raise explain(op, arrays, error, arguments) from None
+
+
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
     """Return PyTorch's words for what NumPy refused, or for what is refused before computing."""
     refuse_saving(op, arguments)
@@ -205,7 +247,7 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
         return error
     if isinstance(error, MemoryError):
         return no_memory(error)
-    shapes = [each.shape for each in arrays if isinstance(each, np.ndarray)]
+    shapes = [each.shape for each in arrays if is_array(each)]
     text = str(error)
     if "broadcast" in text and len(shapes) >= 2:
         clash = broadcast_clash(shapes)
@@ -214,6 +256,20 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
     if "too big" in text or "too large" in text or "Maximum allowed" in text:
         return RuntimeError("Storage size calculation overflowed")
     return RuntimeError(f"{op.label}: {text}")
+
+
+def number_of(label: str, name: str, position: int, value: Any) -> Any:
+    """Return the number in a tensor without dimensions that is given as a number.
+
+    NumPy's numbers become Python's; anything else stays, for the kernel to judge.
+    """
+    if isinstance(value, Tensor):
+        if value._array.ndim or wants_grad(value):
+            where = f" (position {position})" if position else ""
+            wanted = "float" if name in ("nan", "neginf", "posinf") else "Number"
+            raise TypeError(f"{label}(): argument '{name}'{where} must be {wanted}, not Tensor")
+        return value._array.item()
+    return python_number(value)
 
 
 def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
@@ -229,9 +285,9 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
             return run(op, arguments)
     if overrides.notice(arguments):
         return _ask(op, arguments, dunder)
-    if any(isinstance(each, np.ndarray | np.generic) for each in flat(arguments)):
+    if any(isinstance(each, _ARRAYS_AND_SCALARS) for each in flat(arguments)):
         first = arguments[0] if op.params[0].kind == "tensor" else None
-        unfit = first is not None and not isinstance(first, np.ndarray | np.generic)
+        unfit = first is not None and not isinstance(first, _ARRAYS_AND_SCALARS)
         if not unfit and not any(isinstance(each, Tensor) for each in flat(arguments)):
             if takes_arrays(_caller_file(sys._getframe(2))):
                 return op.call(op.forward, arguments)
@@ -242,29 +298,39 @@ def bad_arguments(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:
         return _not_for_operator(dunder, arguments[0])
     two_numbers = len(arguments) > 1 and arguments[1].__class__ in NUMBERS
     if op.numbers and arguments[0].__class__ in NUMBERS and not (op.signatures and two_numbers):
-        others = [array_of(each) for each in arguments[1:2]]
-        common = dtypes.result_type([arguments[0], *others])
-        if op.promote == FLOAT and common.category < dtypes.FLOATING:
-            common = dtypes.default.float
-        if op.check is not None:
-            op.check(common, [arguments[0], *others])
-        number = wrap(scalar_array(arguments[0], common.numpy))
-        return op.call(op.function, (number, *arguments[1:]))
+        return _with_number_first(op, arguments)
     if op.signatures:
         raise invalid_combination(op.label, arguments, op.signatures)
+    raise _unfit(op, arguments)
+
+
+def _with_number_first(op: Op, arguments: tuple[Any, ...]) -> Any:
+    """Call an operator with a tensor made of the number that is its first argument."""
+    others = [array_of(each) for each in arguments[1:2]]
+    common = dtypes.result_type([arguments[0], *others])
+    if op.promote == FLOAT and common.category < dtypes.FLOATING:
+        common = dtypes.default.float
+    if op.check is not None:
+        op.check(common, [arguments[0], *others])
+    number = wrap(scalar_array(arguments[0], common.numpy))
+    return op.call(op.function, (number, *arguments[1:]))
+
+
+def _unfit(op: Op, arguments: tuple[Any, ...]) -> TypeError:
+    """Return the error for the first argument that is no Tensor where one is needed."""
     for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
         if param.kind in ("tensor", "operand", "optional", "optional_operand"):
             allowed = isinstance(value, Tensor) or (
                 value.__class__ in NUMBERS and "operand" in param.kind
             )
             if not allowed and not (value is None and "optional" in param.kind):
-                raise TypeError(
+                return TypeError(
                     f"{op.label}(): argument '{param.public_name}' (position {position}) must be "
                     f"Tensor, not {type_name(value)}"
                 )
         elif param.kind == "tensors":
             refuse_sequence(op.label, param.public_name, position, value)
-    raise TypeError(f"{op.label}(): the arguments do not fit")
+    return TypeError(f"{op.label}(): the arguments do not fit")
 
 
 def _ask(op: Op, arguments: tuple[Any, ...], dunder: str) -> Any:

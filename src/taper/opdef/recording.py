@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import device_of, is_array
 from taper.autograd import natively
 from taper.autograd.conjugate import memory_of
 from taper.autograd.node import LEAF, LIVE
@@ -374,9 +375,10 @@ def _strides(value: Any) -> tuple[int, ...]:
 
 PROPERTIES: dict[str, Any] = {
     "shape": _shape,
+    "device": lambda value: device_of(_outline(value)),
     "dtype": lambda value: _outline(value).dtype,
     "ndim": lambda value: _outline(value).ndim,
     "strides": _strides,
     "numel": lambda value: _outline(value).size,
-    "geometry": lambda value: geometry(value if type(value) is np.ndarray else memory_of(value)),
+    "geometry": lambda value: geometry(value if is_array(value) else memory_of(value)),
 }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import device_of, has_elements
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
@@ -84,6 +85,8 @@ def run_inplace(
         return run_inplace_in_mode(op, state, arguments, write)
     if op.written is not None:
         op = op.written(*arguments).op
+    if write is not None and not has_elements(memory_of(target)):
+        write = None  # the kernel checks all that is to be checked
     first = op.params[0].name
     needs = {
         param.name: isinstance(value, Tensor) and wants_grad(value)
@@ -106,13 +109,18 @@ def run_inplace(
     write_through(target, write)
     bump_version(target)
     if node is not None:
-        node._shape, node._dtype = target._array.shape, target._array.dtype
-        for name in node.saved_output_names:
-            setattr(node, f"kept_{name}", target._array)
-            setattr(node, f"counter_{name}", target._counter)
-            setattr(node, f"version_{name}", target._counter.value)
+        _keep_written(node, target)
         rebase_history(target, node)
     return target
+
+
+def _keep_written(node: TableNode, target: Tensor) -> None:
+    """Let the node of a write keep what was written, where its formulas need that."""
+    node._shape, node._dtype = target._array.shape, target._array.dtype
+    for name in node.saved_output_names:
+        setattr(node, f"kept_{name}", target._array)
+        setattr(node, f"counter_{name}", target._counter)
+        setattr(node, f"version_{name}", target._counter.value)
 
 
 def _checked_write(
@@ -266,6 +274,9 @@ def compute_into(
     results = results if isinstance(results, tuple) else (results,)
     _check_outs(op, label, outs, results, arguments, check)
     pairs = [(each, result._array) for each, result in zip(outs, results, strict=True)]
+    for each, array in pairs:
+        if type(array) is not np.ndarray or type(each._array) is not np.ndarray:
+            _refuse_other_device(device_of(array), each.device)
     early = op is not None and op.name in RESIZED_FIRST
     for each, array in pairs if early else ():
         warn_of_resize(each._array.shape, array.shape)
@@ -278,6 +289,14 @@ def compute_into(
                 warn_of_resize(each._array.shape, array.shape)
         write_out(each, array)
     return out
+
+
+def _refuse_other_device(computed: Any, given: Any) -> None:
+    if computed != given:
+        raise RuntimeError(
+            f"Attempting to copy from device {computed} to device {given}, but cross-device copies "
+            "are not allowed!"
+        )
 
 
 def _check_outs(

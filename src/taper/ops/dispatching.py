@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from taper.autograd import detours, interception
+from taper.autograd import detours, interception, overrides
 from taper.autograd.disturbances import new_lock
 from taper.autograd.interception import Call, pop, push
+from taper.autograd.saved import general_form
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import set_history, wants_grad
 from taper.device import device, strided
 from taper.opdef import Op, composites, methods
+from taper.opdef.nodes import TableNode
 from taper.opdef.recording import make_node
 from taper.ops.identity import OpOverload, overload_named, overload_of, shown_arguments
 from taper.ops.on_demand import load_all
@@ -116,7 +118,20 @@ class Dispatcher:
     def __call__(self, call: Call, run: Callable[[], Any]) -> Any:
         func = overload_of(call)
         args, kwargs = shown_arguments(call)
-        return self.answer(func, args, kwargs, run, call)
+        result = self.answer(func, args, kwargs, run, call)
+        if not local.state.mode & NO_GRAD:
+            self.show_saving(result)
+        return result
+
+    def show_saving(self, result: Any) -> None:
+        """Show that a node saves outputs of its own, which PyTorch detaches first."""
+        outputs = result if isinstance(result, tuple | list) else (result,)
+        nodes = [each._grad_fn for each in outputs if isinstance(each, Tensor)]
+        node: Any = next((each for each in nodes if each is not None), None)
+        for name in node.saved_output_names if isinstance(node, TableNode) else ():
+            nr = node.op.outputs.index(name)
+            if nr not in node.op.nondifferentiable and outputs[nr]._grad_fn is node:
+                self.see_made("detach", (outputs[nr],), {}, outputs[nr])
 
     def answer(
         self,
@@ -127,11 +142,100 @@ class Dispatcher:
         call: Call | None = None,
     ) -> Any:
         """Let the mode do the work of an overload; `run` does it as it was called."""
-        types = tuple(
-            dict.fromkeys(type(each) for each in args if type(each) not in (Tensor, *_PLAIN))
-        )
-        types = tuple(kind for kind in types if hasattr(kind, "__torch_dispatch__"))
+        values = overrides.flat((*args, *kwargs.values()))
+        found = [type(each) for each in values if overrides.dispatches(type(each))]
+        types = tuple(dict.fromkeys(found))
         return answered(self.mode.__torch_dispatch__, func, types, args, kwargs, run, call)
+
+
+class ClassDispatcher(Dispatcher):
+    """The interceptor, below all modes, of tensors whose classes do the work of operators."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+
+    def show_saving(self, result: Any) -> None:
+        """Do nothing: a wrapper is detached when it is saved."""
+
+    def see_node(self, node: Any, grads: Sequence[Any]) -> Any:
+        """Return None: the formulas run, one operator after the other."""
+        return None
+
+    def answer(
+        self,
+        func: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        run: Callable[[], Any],
+        call: Call | None = None,
+    ) -> Any:
+        """Ask the classes of the arguments, if they want to do the work."""
+        values = overrides.flat((*args, *kwargs.values()))
+        asked = _first_of_each_class(each for each in values if overrides.dispatches(type(each)))
+        if not asked or switch.off:
+            return run()
+        state = local.state
+        below = state.interceptors
+        interception._set(state, (self, *below) if self not in below else below)
+        try:
+            return self._ask(asked, func, args, kwargs, run, call)
+        finally:
+            interception._set(state, below)
+
+    @staticmethod
+    def _ask(
+        asked: list[Any], func: Any, args: Any, kwargs: Any, run: Any, call: Call | None
+    ) -> Any:
+        types: tuple[Any, ...] = tuple(map(type, asked))
+        for each in types:
+            handler = each.__torch_dispatch__
+            found = answered(handler, func, types, args, kwargs, run, call)
+            if found is not NotImplemented:
+                return found
+        lines = "\n".join(f"  - tensor subclass {each!r}" for each in types)
+        raise TypeError(
+            f"Multiple dispatch failed for 'torch.ops.{func}'; all __torch_dispatch__ handlers "
+            f"returned NotImplemented:\n\n{lines}\n\nFor more information, try re-running with "
+            "TORCH_LOGS=not_implemented"
+        )
+
+
+class _Switch(threading.local):
+    off = False
+
+
+switch = _Switch()
+_of_classes = ClassDispatcher()
+
+
+def _first_of_each_class(values: Iterable[Any]) -> list[Any]:
+    """Return a value of each class, subclasses before their base classes."""
+    found: list[Any] = []
+    for each in values:
+        kind = type(each)
+        if kind not in map(type, found):
+            places = [i for i, other in enumerate(found) if issubclass(kind, type(other))]
+            found.insert(places[0] if places else len(found), each)
+    return found
+
+
+def let_classes_dispatch() -> None:
+    """Let the classes of tensors do the work of operators in this thread, while there are some."""
+    state = local.state
+    if _of_classes not in state.interceptors:
+        interception._set(state, (_of_classes, *state.interceptors))
+    if not _lasting:
+        _lasting.append(True)
+        _enter()
+
+
+def _rest() -> None:
+    """Look for no classes any more, when the last such tensor of the process has gone."""
+    pop(_of_classes)
+
+
+overrides.end_dispatch.append(_rest)
+_lasting: list[bool] = []
 
 
 def _mask(node: Any) -> list[bool]:
@@ -157,8 +261,6 @@ _WHOLE_NODES: dict[str, Any] = {
     "native_layer_norm": _layer_norm,
     "native_batch_norm": _batch_norm,
 }
-
-_PLAIN = (int, float, bool, str, list, type(None))
 
 
 def answered(
@@ -212,6 +314,7 @@ def _wants(value: Any) -> bool:
 
 def _record(op: Op, arguments: Any, needs: dict[str, bool], outputs: Sequence[Any]) -> None:
     node = make_node(op, arguments, needs, {})
+    wrapped = any(overrides.dispatches(type(each)) for each in outputs)
     if op.many_outputs or len(op.outputs) > 1:
         node.set_outputs(outputs)
     else:
@@ -224,6 +327,19 @@ def _record(op: Op, arguments: Any, needs: dict[str, bool], outputs: Sequence[An
     for nr, each in enumerate(outputs):
         if nr not in op.nondifferentiable:
             set_history(each, node, nr)
+    if wrapped:  # its array says nothing, so the tensor itself is kept, apart from its history
+        for name in node.saved_output_names:
+            value = general_form(node, name)
+            own = value.output_nr in op.nondifferentiable
+            value.pack(_itself if own else _detached, _itself, outputs[value.output_nr])
+
+
+def _itself(tensor: Any) -> Any:
+    return tensor
+
+
+def _detached(tensor: Any) -> Any:
+    return tensor.detach()
 
 
 # --- functions that are no operators of the table ---------------------------------------------
@@ -343,9 +459,17 @@ def _seeing_result(overload: str) -> Callable[..., Any]:
 
 
 def _item(run: Callable[..., Any], tensor: Any) -> Any:
-    if tensor.__class__ is Tensor and tensor._array.size == 1:
-        interception.seen_made("_local_scalar_dense", (tensor,), {}, 0)
-    return run(tensor)
+    state = local.state
+    stack: tuple[Any, ...] = state.interceptors
+    seen = stack and isinstance(stack[-1], Dispatcher) and tensor._array.size == 1
+    if not seen:
+        return run(tensor)
+    interception._set(state, stack[:-1])
+    try:
+        func = overload_named("_local_scalar_dense.default")
+        return stack[-1].answer(func, (tensor,), {}, lambda: run(tensor))
+    finally:
+        interception._set(state, stack)
 
 
 @functools.lru_cache(maxsize=1)
@@ -385,7 +509,7 @@ def _leave() -> None:
 def open_modes() -> list[Any]:
     """Return the modes that see the operators of this thread, the innermost last."""
     found = local.state.interceptors
-    return [each.mode for each in found if isinstance(each, Dispatcher)]
+    return [each.mode for each in found if type(each) is Dispatcher]
 
 
 def open_mode(mode: Any) -> None:
@@ -396,7 +520,7 @@ def open_mode(mode: Any) -> None:
 
 def close_mode() -> Any:
     """Take the innermost mode off, and return it."""
-    found = [each for each in local.state.interceptors if isinstance(each, Dispatcher)]
+    found = [each for each in local.state.interceptors if type(each) is Dispatcher]
     pop(found[-1])
     _leave()
     return found[-1].mode

@@ -7,12 +7,14 @@ one object for each name, so objects are compared by identity.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from taper.autograd.interception import Call
 from taper.opdef import Op, Param, composites, inplace_function, registry
 from taper.ops.on_demand import load_all
+from taper.ops.schemas import schema_of
 from taper.tensor import Tensor
 
 # Table name -> name.overload, for entries whose name or overload follows from no rule.
@@ -181,6 +183,34 @@ class OpOverload:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self.performed(self, args, kwargs)
         return run_overload(self, args, kwargs) if result is None else result
+
+    @functools.cached_property
+    def _schema(self) -> Any:
+        """The names of the arguments, and which of them are written."""
+        entry = _overloads().get(self._opname, {}).get(self._overloadname)
+        return schema_of(self._opname, self._overloadname, entry)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the result shares the memory of the first argument, which is not written."""
+        entry = _overloads().get(self._opname, {}).get(self._overloadname)
+        return bool(entry is not None and entry.view and not self._schema.is_mutable)
+
+    @property
+    def op(self) -> Any:
+        """What a call runs."""
+        return self.__call__
+
+    tags: tuple[Any, ...] = ()
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Run a composite function as the operators that it calls; NotImplemented for others."""
+        entry = _overloads().get(self._opname, {}).get(self._overloadname)
+        return NotImplemented if entry is not None else run_overload(self, args, kwargs)
+
+    def redispatch(self, keys: Any, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator; the keys of PyTorch's dispatcher have no meaning here."""
+        return self(*args, **kwargs)
 
     def __deepcopy__(self, memo: Any) -> OpOverload:
         return self
@@ -417,7 +447,9 @@ def _convolution_backward(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 # Operators whose arguments or results differ from those of the entry.
 _ADAPTED: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
+    "_local_scalar_dense": lambda self: self.item(),
     "_softmax": _softmax,
+    "lift_fresh": lambda self: self,
     "convolution_backward": _convolution_backward,
 }
 
@@ -430,7 +462,8 @@ def run_overload(overload: OpOverload, args: Sequence[Any], kwargs: dict[str, An
         return _function(name, overload._overloadname)(*args, **kwargs)
     if "out" in kwargs:
         return _function(name, overload._overloadname)(*args, **kwargs)
-    arguments = entry.arguments(args, dict(kwargs))
+    # PyTorch's operators may take more than the entry, which has no use for it.
+    arguments = entry.arguments(args[: len(entry.params) - len(entry.keyword_names)], dict(kwargs))
     plain = _plain_name(entry, arguments).partition(".")[0]
     in_place = name.endswith("_") and plain != name
     return entry.call(inplace_function(entry.function) if in_place else entry.function, arguments)

@@ -250,6 +250,7 @@ PROVIDES: dict[str, str] = {
     "reduction.vector_norm": """
         dist norm
     """,
+    "schemas": "",
     "shape.flip": """
         flip fliplr flipud roll rot90
     """,

@@ -148,7 +148,7 @@ class Adafactor(Optimizer):
                 if eps is None:
                     eps = dtypes.finfo(param.dtype).eps
                 rule = functools.partial(adafactor_rule, group, step, eps)
-                arrays = [param._meta.grad._array, *[each._array for each in means]]
+                arrays = [param._autograd_meta.grad._array, *[each._array for each in means]]
                 run_whole(rule, param, *arrays)
                 count_writes(place, [param], 2 if group["weight_decay"] else 1)
                 count_writes(place, means)

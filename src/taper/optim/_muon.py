@@ -150,7 +150,7 @@ class Muon(Optimizer):
                     state["momentum_buffer"] = array_state(param, 0.0)
                 buffer = state["momentum_buffer"]
                 rule = functools.partial(muon_rule, group)
-                run_whole(rule, param, param._meta.grad._array, buffer._array)
+                run_whole(rule, param, param._autograd_meta.grad._array, buffer._array)
                 count_writes(place, [param], 2)
                 count_writes(place, [buffer])
         return loss

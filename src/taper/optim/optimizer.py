@@ -144,6 +144,12 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = with_step_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
 
+    def _patch_step_function(self) -> None:
+        """Do nothing: a class's `step` has its hooks since the class was defined.
+
+        Optimizers around another one call this, which in PyTorch wraps `step`.
+        """
+
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._make_hook_tables()
@@ -224,7 +230,7 @@ class Optimizer:
         for group in self.param_groups:
             for param in group["params"]:
                 if set_to_none:
-                    meta = param._meta
+                    meta = param._autograd_meta
                     if meta is not None:
                         meta.grad = None
                 elif param.grad is not None:

@@ -40,7 +40,7 @@ _PACKED = (np.dtype(np.float32), np.dtype(np.float64))
 
 _array = attrgetter("_array")
 _counter = attrgetter("_counter")
-_grad_array = attrgetter("_meta.grad._array")
+_grad_array = attrgetter("_autograd_meta.grad._array")
 
 
 def can_pack(param: Tensor) -> bool:
@@ -49,6 +49,7 @@ def can_pack(param: Tensor) -> bool:
     return (
         array.size <= SMALL
         and array.dtype in _PACKED
+        and type(array) is np.ndarray
         and array.flags.c_contiguous
         and param._counter is not INFERENCE_COUNTER
         and param._change is None
@@ -72,12 +73,33 @@ def run_length(params: list[Tensor], position: int) -> int:
     """Return how many parameters from `position` on fit into one pack; at least one."""
     dtype, total = params[position]._array.dtype, 0
     end = position
+    if type(params[position]._array) is not np.ndarray:
+        return _run_elsewhere(params, position)
     for param in params[position:]:
         total += param._array.size
         if total > BLOCK or param._array.dtype is not dtype or not can_pack(param):
             break
         end += 1
     return 1 if _overlap(params[position:end]) else max(end - position, 1)
+
+
+def _run_elsewhere(params: list[Tensor], position: int) -> int:
+    """Return how many parameters from `position` on are of one kind and on one device."""
+    first = params[position]._array
+    end = position
+    for param in params[position:]:
+        array = param._array
+        if (
+            type(array) is not type(first)
+            or array.dtype is not first.dtype
+            or array.dtype not in _PACKED
+        ):
+            break
+        if param._counter is INFERENCE_COUNTER or param._change is not None or not is_key(param):
+            break
+        end += 1
+    distinct = len({id(each) for each in params[position:end]}) == end - position
+    return max(end - position, 1) if distinct else 1
 
 
 def _overlap(params: list[Tensor]) -> bool:
@@ -136,7 +158,7 @@ class Alone:
         """Run the rule, and count the writes."""
         (param,), state = self.params, self.state
         tensors = [] if state is None else [state[name] for name in self.names]
-        arrays = [param._meta.grad._array, *map(_array, tensors)]
+        arrays = [param._autograd_meta.grad._array, *map(_array, tensors)]
 
         def run(array: np.ndarray) -> None:
             if not run_natively(rule, numbers, tuple([[each] for each in (array, *arrays)])):
@@ -162,6 +184,8 @@ def unite(tensors: list[Tensor]) -> None:
     Each still has a storage of its own, which ends where the next begins.
     """
     arrays = list(map(_array, tensors))
+    if type(arrays[0]) is not np.ndarray:
+        return
     together: Any = np.concatenate([each.reshape(-1) for each in arrays])
     vector = memoryview(together)
     for tensor, array, piece in zip(tensors, arrays, bounds_of(arrays), strict=True):
@@ -264,9 +288,10 @@ class Pack:
         self.scalars = [Column([state[name]._array for state in states]) for name in scalars]
         self.dtype = self.arrays[0].dtype
         self.size = sum(each.size for each in self.arrays)
-        self.columns = [Column(self.arrays)]
         self.of_states = [[state[name]._array for state in states] for name in names]
-        self.columns += [Column(each) for each in self.of_states]
+        self.columns: list[Column] = []
+        if type(self.arrays[0]) is np.ndarray:
+            self.columns = [Column(self.arrays), *[Column(each) for each in self.of_states]]
 
     def holds(
         self, ready: list[Tensor], position: int, states: Any, names: tuple[str, ...]
@@ -307,7 +332,11 @@ class Pack:
         """Run the rule once for all, and count the writes."""
         grads = list(map(_grad_array, self.params))
         if not run_natively(rule, numbers, (self.arrays, grads, *self.of_states)):
-            self.run_united(rule, numbers, grads)
+            if self.columns:
+                self.run_united(rule, numbers, grads)
+            else:
+                for each in zip(self.arrays, grads, *self.of_states, strict=True):
+                    run_rule(rule, numbers, *each)
         for column, value in zip(self.scalars, numbers.after, strict=True):
             column.vector.fill(value)
             column.scatter()

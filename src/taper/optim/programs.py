@@ -130,13 +130,26 @@ def run_natively(
     if program is None:
         return False
     code, constants, temporaries = program
+    if type(columns[0][0]) is not np.ndarray:
+        return on_device(code, columns, constants(numbers))
+    if native is None:
+        return False
     done: bool = native.run_rule(code, columns, constants(numbers), temporaries)
     return done
 
 
+def on_device(code: bytes, columns: tuple[list[Any], ...], constants: tuple[Any, ...]) -> bool:
+    """Run a program on arrays that are elsewhere; False if they cannot be."""
+    if columns[0][0].device.type != "cuda":
+        return False
+    from taper.gpu import rules  # late: for programs with a GPU
+
+    return rules.run(code, columns, constants)
+
+
 def program_of(rule: Callable[..., Any], numbers: Any, columns: int) -> Program | None:
     """Return the program of a rule for coefficients like these; None if NumPy has to run it."""
-    if native is None or live_rules:
+    if live_rules:
         return None
     key = rule, columns, numbers.dtype.char, *map(_kind, vars(numbers).values())
     if key not in _programs:

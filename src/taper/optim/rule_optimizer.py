@@ -15,7 +15,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 
 from taper.autograd.grad_mode import set_grad_enabled
-from taper.autograd.interception import announce_write
+from taper.autograd.interception import announce_write, are_formulas_seen
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
@@ -24,6 +24,8 @@ from taper.device import strided
 from taper.ops.elementwise.complexes import view_as_real
 from taper.optim.optimizer import Loss, Optimizer, ParamsT, _get_scalar_dtype
 from taper.optim.packs import Alone, Pack, has_packable, run_length, unite
+from taper.optim.seen import step_for
+from taper.optim.seen import update as update_shown
 from taper.optim.update import (
     Numbers,
     Place,
@@ -135,7 +137,12 @@ class RuleOptimizer(Optimizer):
                 with set_grad_enabled(self.defaults["differentiable"]):
                     self._update_recorded(group, ready)
             elif ready:
-                self._update(group, ready, place)
+                seen = local.state.interceptors and are_formulas_seen(local.state)
+                shown = step_for(self, group) if seen else None
+                if shown is not None:
+                    update_shown(self, group, ready, shown)
+                else:
+                    self._update(group, ready, place)
         return loss
 
     # What a step does with a sparse gradient, and what PyTorch calls the optimizer that refuses it.
@@ -316,7 +323,7 @@ def ready_parameters(
     """
     ready = []
     for param in group["params"]:
-        meta = param._meta
+        meta = param._autograd_meta
         if meta is not None and meta.grad is not None:
             if meta.grad.__class__ is not Tensor and meta.grad.layout is not strided:
                 if sparse is None:

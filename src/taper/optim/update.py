@@ -248,7 +248,9 @@ def run_rule(rule: Rule, numbers: Any, *arrays: np.ndarray | None) -> None:
     shared = in_same_memory(numbers, param, arrays[1])
     if param.dtype in _COMPUTED_IN:
         _run_converted(rule, numbers, param, arrays)
-    elif param.size <= BLOCK or shared:  # NumPy handles overlaps, but not those of blocks
+    elif (
+        param.size <= BLOCK or shared or type(param) is not np.ndarray
+    ):  # NumPy handles overlaps, but not those of blocks
         if not param.ndim:
             arrays = tuple(None if each is None else each.reshape(1) for each in arrays)
         rule(np, numbers, NO_SPARE, *arrays)

@@ -173,9 +173,9 @@ def leaf_call(leaf: Any) -> Callable[[np.ndarray], np.ndarray | None]:
     """The arrival of a gradient at a leaf; returns the array of its `.grad`."""
 
     def run(grad: np.ndarray) -> np.ndarray | None:
-        meta = leaf._meta
+        meta = leaf._autograd_meta
         if meta is None:
-            meta = leaf._meta = AutogradMeta()
+            meta = leaf._autograd_meta = AutogradMeta()
         _accumulate(leaf, meta, [grad])
         return None if meta.grad is None else meta.grad._array
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, overload
 from taper.autograd import anomaly_mode
 from taper.autograd.provenance import line_of
 from taper.autograd.state import local
+from taper.program.branches import UNKNOWN, Tree
 from taper.program.form import Place, Program
 from taper.program.guards import Arguments, Guards, is_ordinary
 from taper.program.learning import Entry, learn
@@ -89,14 +90,16 @@ class Captured:
             for entry in self._entries:
                 if entry.guards.hold_at_once(args, state):
                     entry.replays += 1
-                    return entry.replay([each for each in args if isinstance(each, Tensor)])
+                    found = entry.replay([each for each in args if isinstance(each, Tensor)])
+                    return self._branch(entry, args, kwargs) if found is UNKNOWN else found
         arguments = Arguments(args, kwargs)
         for entry in self._entries:
             if entry.guards.hold(arguments, state):
                 if entry.refusal is not None:
                     return self._pieces.run(self.eager, args, kwargs)
                 entry.replays += 1
-                return entry.replay(arguments.tensors)
+                found = entry.replay(arguments.tensors)
+                return self._branch(entry, args, kwargs) if found is UNKNOWN else found
         # One thread at a time learns; others do not wait for it, since it may wait for them.
         if sys.getprofile() is not None or not self._lock.acquire(blocking=False):
             return self.eager(*args, **kwargs)
@@ -126,6 +129,38 @@ class Captured:
         self._pending.append(_Pending(key, watcher.codes))
         return result
 
+    def _branch(self, tree: Any, args: Any, kwargs: Any) -> Any:
+        """Record a call that goes a way which nobody has seen."""
+        tree.replays -= 1
+        if sys.getprofile() is not None or not self._lock.acquire(blocking=False):
+            return self.eager(*args, **kwargs)
+        try:
+            arguments = Arguments(args, kwargs)
+            result, way, codes = learn(self.eager, args, kwargs, arguments, tree.codes, self._build)
+            refusal = way.refusal
+            if refusal is None and not codes.keys() <= tree.codes.keys():
+                tree.codes.update(codes)
+                tree.attempts += 1
+                if tree.attempts < _ATTEMPTS:
+                    return result
+                refusal = "other code runs at each call", way.place
+            if refusal is None:
+                tree.add(way)
+                refusal = tree.refusal
+            if refusal is not None:
+                self._replace(tree, Entry(tree.key, refusal))
+            return result
+        finally:
+            self._lock.release()
+
+    def _replace(self, entry: Entry, other: Entry) -> None:
+        self._entries = [other if each is entry else each for each in self._entries]
+        self._insist(other)
+
+    def _insist(self, entry: Entry) -> None:
+        if entry.refusal is not None and self.strict:
+            raise CaptureError(f"the function cannot be captured: {_reason(entry.refusal)}")
+
     def _record(self, pending: _Pending, args: Any, kwargs: Any, arguments: Arguments) -> Any:
         self._pending.remove(pending)
         result, entry, codes = learn(
@@ -139,9 +174,11 @@ class Captured:
                 self._pending.append(pending)
                 return result
             entry = Entry(pending.key, ("other code runs at each call", entry.place))
+        if entry.has_branches and entry.refusal is None:
+            tree = Tree(entry, pending.key, pending.codes, self._build)
+            entry = tree if tree.refusal is None else Entry(pending.key, tree.refusal)
         self._entries = [*self._entries, entry]
-        if entry.refusal is not None and self.strict:
-            raise CaptureError(f"the function cannot be captured: {_reason(entry.refusal)}")
+        self._insist(entry)
         return result
 
     def _piece(self, function: Callable[..., Any]) -> Captured:
@@ -182,6 +219,8 @@ class Captured:
             head = f"runs eagerly, its modules in pieces: {_reason(entry.refusal)}"
             pieces = [f"{name}: {each.explain()}" for name, each in self._pieces.named()]
             return "\n\n".join([head, *pieces])
+        if isinstance(entry, Tree):
+            return self._explained_tree(entry)
         program, count = entry.program, entry.replays
         kept = entry.runner.instructions
         head = f"{_counted(len(kept), 'instruction')}, replayed {_counted(count, 'time')}"
@@ -192,6 +231,19 @@ class Captured:
         )
         tail = [f"{total} bytes of results in between", entry.runner.summary()]
         return "\n".join([head, *lines, *tail])
+
+    def _explained_tree(self, tree: Tree) -> str:
+        pieces = list(tree.pieces())
+        texts = [f"{len(pieces)} pieces, replayed {_counted(tree.replays, 'time')}"]
+        for label, piece in pieces:
+            notes = piece.runner.notes()
+            kept = piece.runner.instructions
+            texts.append(f"after {label}: {_counted(len(kept), 'instruction')}")
+            texts += [f"{_instruction_text(each)} [{notes[id(each)]}]" for each in kept]
+            texts.append(piece.runner.summary())
+            if piece.look is not None:
+                texts.append(f"{_instruction_text(piece.look)} [chooses what follows]")
+        return "\n".join(texts)
 
     def profile(self, *args: Any, **kwargs: Any) -> str:
         """Call the function, replayed, and return the time of each step as text.
@@ -210,7 +262,9 @@ class Captured:
         """
         arguments = Arguments(args, kwargs)
         for entry in self._entries:
-            if entry.refusal is None and entry.guards.hold(arguments, local.state):
+            if isinstance(entry, Tree) or entry.refusal is not None:
+                continue
+            if entry.guards.hold(arguments, local.state):
                 timed = entry.runner.timed([each._array for each in arguments.tensors])
                 rows = [
                     f"{seconds * 1e6:<9.1f} {'; '.join(map(_instruction_text, each)).strip()}"

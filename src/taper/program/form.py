@@ -69,6 +69,8 @@ class Instruction:
         accumulate  the gradient of a leaf arrives: `of` is the leaf; nothing is returned
         python      a call with effects that only Python can make; `of` is the object that it
                     belongs to (an optimizer, a scheduler), and arguments are none
+        branch      Python looks at numbers: `run` says how, `of` is how it came out; what follows
+                    belongs to this outcome (see `branches`)
 
     `run` returns one array, or a tuple of arrays and Nones if `outputs` has several.
     """

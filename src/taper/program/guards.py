@@ -101,7 +101,7 @@ def kind_of(tensor: Tensor) -> tuple[Any, ...]:
         tensor._counter is INFERENCE_COUNTER,
         bool(tensor.is_leaf),
         tuple(vars(tensor).items()),
-        _hooks(tensor._meta),
+        _hooks(tensor._autograd_meta),
     )
 
 
@@ -196,7 +196,7 @@ class Guards:
     def around_holds(self) -> bool:
         """Whether all is as it was beside the arguments."""
         for tensor, array, flag, kind in self.externals:
-            meta = tensor._meta
+            meta = tensor._autograd_meta
             if (
                 tensor._array is array
                 and tensor._requires_grad is flag
@@ -206,7 +206,9 @@ class Guards:
             if kind_of(tensor) != kind:
                 return False
         for tensor, had in self.grads:
-            if (tensor._meta is not None and tensor._meta.grad is not None) is not had:
+            if (
+                tensor._autograd_meta is not None and tensor._autograd_meta.grad is not None
+            ) is not had:
                 return False
         return self.surroundings is None or self.surroundings.changed() is None
 

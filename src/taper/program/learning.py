@@ -51,20 +51,18 @@ class Entry:
         self.place: Place = (None, 0)
         self.replays = 0
         self.function: Callable[..., Any]
-        self.has_effects = self.draws = False
+        self.has_effects = self.draws = self.has_branches = False
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
         state = local.state
         run = self.runner.run
         if state.autocast is not None:  # the casts are instructions
-            run = functools.partial(_without_autocast, run, state)
+            run = functools.partial(run_without_autocast, run, state)
         try:
             arrays = run([each._array for each in tensors])
         except Exception as error:
-            instruction = self.runner.failed()
-            if instruction is not None:
-                error.add_note(f"{instruction.name}, replayed: {describe(instruction.place)}")
+            note_place(error, self.runner)
             raise
         return self.rebuilt(arrays, tensors)
 
@@ -127,7 +125,7 @@ class Entry:
         if each.tensor is not None:
             return each.tensor
         if each.leaf is not None:
-            return each.leaf._meta.grad
+            return each.leaf._autograd_meta.grad
         if each.position >= 0:
             return tensors[each.position]
         if each.number not in made:
@@ -172,21 +170,33 @@ def learn(
     if refusal is not None:  # whatever is around it: a function with effects has them again
         entry.guards = Guards(arguments, state, None, None)
     else:
-        entry.program = recorder.program
+        entry.program, entry.function = recorder.program, function
         entry.guards.prepare(args, kwargs)
-        entry.function = function
-        entry.has_effects = any(
-            each.kind in ("python", "accumulate") or _writes_outside(each)
-            for each in entry.program.instructions
-        )
-        entry.draws = any(
-            each.kind == "op" and not each.pure for each in entry.program.instructions
-        )
-        entry.runner = build(entry.program)
+        _make_ready(entry, build)
     return plain_results(result), entry, watcher.codes
 
 
-def _without_autocast(run: Callable[..., Any], state: Any, arrays: Any) -> Any:
+def _make_ready(entry: Entry, build: Callable[[Program], Any]) -> None:
+    """Look at what the instructions do, and build what runs them, unless they are in pieces."""
+    instructions = entry.program.instructions
+    entry.has_effects = any(
+        each.kind in ("python", "accumulate") or _writes_outside(each) for each in instructions
+    )
+    entry.draws = any(each.kind == "op" and not each.pure for each in instructions)
+    entry.has_branches = any(each.kind == "branch" for each in instructions)
+    if not entry.has_branches:
+        entry.runner = build(entry.program)
+
+
+def note_place(error: Exception, runner: Any) -> None:
+    """Add the user's line to an error inside a replay."""
+    instruction = runner.failed()
+    if instruction is not None:
+        error.add_note(f"{instruction.name}, replayed: {describe(instruction.place)}")
+
+
+def run_without_autocast(run: Callable[..., Any], state: Any, arrays: Any) -> Any:
+    """Run a program whose instructions have casts of their own."""
     return without_autocast(run, (arrays,), {}, state)
 
 

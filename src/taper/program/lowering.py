@@ -34,6 +34,7 @@ class Runner(PlainRunner):
 
     def __init__(self, program: Program, exact: bool = False) -> None:
         super().__init__(program)
+        self.exact = exact
         self.handle: Any = None
         self.runs = 0
         self.is_in_python = True  # the last run

@@ -215,7 +215,7 @@ def _refuse_code_of_users(recorder: Any, node: Node) -> None:
 def _run_tensor_hooks(recorder: Any, node: Node, grads: list[Any]) -> None:
     """Run the hooks of tensors, whose operators the recorder sees."""
     extra = node._extra
-    hooks = node.variable._meta.hooks if isinstance(node, AccumulateGrad) else None
+    hooks = node.variable._autograd_meta.hooks if isinstance(node, AccumulateGrad) else None
     if extra is not None and (extra.retained or extra.pre_hooks or extra.post_hooks):
         recorder.give_up(f"{node.name()} has hooks, or a gradient is retained", _place(node))
     if hooks and not recorder.watches(node.variable):  # type: ignore[attr-defined]
@@ -297,7 +297,7 @@ def _arrive(recorder: Any, node: AccumulateGrad, grads: list[Any], arrive: Arriv
     if arrive is not None:
         arrive(leaf, grad)
         return
-    meta: Any = leaf._meta
+    meta: Any = leaf._autograd_meta
     if leaf._view is not None:
         recorder.give_up("a leaf is a view")
     if meta.post_accumulate_hooks and not recorder.watches(leaf):

@@ -12,19 +12,9 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from taper.arrays.native import native
 from taper.autograd.disturbances import new_lock
 from taper.nn.modules.calls import Calls
-
-_lock = new_lock()
-_running = 0  # how many functions of all threads run in pieces now
-
-
-class _Local(threading.local):
-    def __init__(self) -> None:
-        self.pieces: Pieces | None = None  # of the function that runs on this thread
-
-
-_local = _Local()
 
 
 class Pieces:
@@ -36,25 +26,23 @@ class Pieces:
 
     def run(self, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Call a function; the modules that it calls are captured."""
-        outer = _local.pieces
-        _local.pieces = self
-        _enter(1)
+        outer = lead_calls(self._call)
         try:
             return function(*args, **kwargs)
         finally:
-            _enter(-1)
-            _local.pieces = outer
+            lead_calls(outer)
 
-    def call(self, run: Callable[..., Any], module: Any, args: Any, kwargs: Any) -> Any:
+    def _call(self, module: Any, *args: Any, **kwargs: Any) -> Any:
         """Call a module: what it calls in its turn is part of it."""
         captured = self._made.get(module)
         if captured is None:
-            captured = self._made[module] = self._capture(functools.partial(run, module))
-        _local.pieces = None
+            run = functools.partial(_plain_call, module)
+            captured = self._made[module] = self._capture(run)
+        lead_calls(None)
         try:
             return captured(*args, **kwargs)
         finally:
-            _local.pieces = self
+            lead_calls(self._call)
 
     def named(self) -> Iterator[tuple[str, Any]]:
         """The class of each module with its capture."""
@@ -62,25 +50,37 @@ class Pieces:
             yield type(module).__name__, captured
 
 
-def _enter(change: int) -> None:
-    """Let calls of modules be seen while some function runs in pieces.
-
-    The class gets another `__call__`: what it has in C could not be asked to look each time.
-    """
-    global _running
-    with _lock:
-        before, _running = _running, _running + change
-        if not before:
-            Calls.__call__ = _through  # type: ignore[method-assign, assignment]
-        elif not _running:
-            Calls.__call__ = _plain_call  # type: ignore[method-assign]
-
-
 _plain_call: Any = Calls.__dict__["__call__"]
 
 
-def _through(module: Any, *args: Any, **kwargs: Any) -> Any:
-    pieces = _local.pieces
-    if pieces is None:
-        return _plain_call(module, *args, **kwargs)
-    return pieces.call(_plain_call, module, args, kwargs)
+class _Leading:
+    """The twin of `native.lead_calls`: calls of modules on a thread go to a function, or to None.
+
+    The class has another `__call__` while any thread asks for that.
+    """
+
+    def __init__(self) -> None:
+        self.lock = new_lock()
+        self.threads = 0
+        self.local = threading.local()
+
+    def __call__(self, leader: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        before: Callable[..., Any] | None = getattr(self.local, "leader", None)
+        self.local.leader = leader
+        with self.lock:
+            self.threads += (leader is not None) - (before is not None)
+            Calls.__call__ = self.through if self.threads else _plain_call  # type: ignore[method-assign]
+        return before
+
+    @property
+    def through(self) -> Any:
+        def through(module: Any, *args: Any, **kwargs: Any) -> Any:
+            leader = getattr(self.local, "leader", None)
+            if leader is None:
+                return _plain_call(module, *args, **kwargs)
+            return leader(module, *args, **kwargs)
+
+        return through
+
+
+lead_calls: Callable[[Any], Any] = _Leading() if native is None else native.lead_calls

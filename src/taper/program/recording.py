@@ -28,7 +28,7 @@ from taper.optim.optimizer import _global_optimizer_post_hooks, _global_optimize
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.program import calls, passes
 from taper.program.form import Instruction, Place, Program, Value
-from taper.program.reads import Read, number
+from taper.program.reads import Read, is_true, number
 from taper.random import default_generator
 from taper.sampling.generator import Generator
 from taper.tensor import Tensor, storage_of
@@ -55,9 +55,10 @@ class Recorder:
         # Whatever is used and not among these was made by the call itself.
         self._existing = {id(each): each for each in gc.get_objects() if isinstance(each, Tensor)}
         grads = [
-            (number, each._meta.grad)
+            (number, each._autograd_meta.grad)
             for number, each in self._existing.items()
-            if getattr(each, "_meta", None) is not None and each._meta.grad is not None
+            if getattr(each, "_autograd_meta", None) is not None
+            and each._autograd_meta.grad is not None
         ]
         self._with_grads = {number for number, _ in grads}
         self._old_grads = {id(grad) for _, grad in grads}
@@ -143,7 +144,11 @@ class Recorder:
         """The leaf from before the call whose gradient a tensor is."""
         for each in self.program.instructions:
             leaf = each.of if each.kind == "accumulate" else None
-            if isinstance(leaf, Tensor) and leaf._meta is not None and leaf._meta.grad is tensor:
+            if (
+                isinstance(leaf, Tensor)
+                and leaf._autograd_meta is not None
+                and leaf._autograd_meta.grad is tensor
+            ):
                 return leaf
         return None
 
@@ -280,10 +285,20 @@ class Recorder:
                 if self.watcher is not None:
                     self.watcher.reads = True
                 return found
+        if name in ("__bool__", "is_nonzero") and (value := self.value_of(args[0])) is not None:
+            outcome = run(*args, **kwargs)
+            self.branch(name, is_true, [value], outcome)
+            return outcome
         if name == "retain_grad" and args[0].is_leaf and args[0].requires_grad:
             return run(*args, **kwargs)  # a leaf does so anyway
         self.give_up(f"{name}: a value is read into Python, or a tensor changes its nature")
         return run(*args, **kwargs)
+
+    def branch(
+        self, name: str, test: Callable[..., Any], values: Sequence[Value], outcome: Any
+    ) -> None:
+        """Python has looked at numbers, and will do another thing if `test` says another."""
+        self.emit("branch", name, test, values, (), of=outcome)
 
     def _see_look(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
         tensor = args[0]
@@ -379,7 +394,7 @@ class Recorder:
         self, name: str, function: Callable[..., Any], run: Any = None, given: Any = ()
     ) -> Any:
         """A call that only Python can make: a step of an optimizer, `zero_grad`, a scheduler."""
-        found = _variables(function)
+        found = variables_of(function)
         if found.get("args") or found.get("kwargs"):
             return self._run_step_with_closure(name, function, found)
         with self.suspended():
@@ -439,16 +454,15 @@ class Recorder:
         if seen:
             interception.pop(self)
         state.recorder = None
-        if self.watcher is not None:
-            self.watcher.paused = True
+        watching = sys.getprofile()
+        sys.setprofile(None)
         try:
             yield
         finally:
+            sys.setprofile(watching)
             if seen:
                 interception.push(self)
             state.recorder = before
-            if self.watcher is not None:
-                self.watcher.paused = False
 
 
 def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs: Any) -> Any:
@@ -482,10 +496,10 @@ def _owner(function: Any) -> Any:
     """The object that a bound or partial call belongs to."""
     if isinstance(function, functools.partial):
         return function.args[0] if function.args else None
-    return _variables(function).get("self")
+    return variables_of(function).get("self")
 
 
-def _variables(function: Any) -> dict[str, Any]:
+def variables_of(function: Any) -> dict[str, Any]:
     """What a function defined in another knows of that one's variables."""
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
     if code is None or not cells:

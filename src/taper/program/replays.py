@@ -81,13 +81,10 @@ class CapturedBackward(BuiltinNode):
         self._sequence = state.sequence
         state.sequence += 1
         (self._shape, self._dtype), *self.rest = program.outputs
-        edges = [program.edge(nr, tensors) for nr in range(len(program.leaves))]
+        edges = [_edge(each) for each in program.tensors(tensors)]
         self._edges = tuple([node for node, _ in edges])
         self._edge_nrs = tuple([nr for _, nr in edges])
-        self.versions = [
-            (each, each._counter.value if isinstance(each._counter, VersionCounter) else 0)
-            for each in program.watched(tensors)
-        ]
+        self.versions = [(each, _version(each)) for each in program.watched(tensors)]
 
     @property
     def _output_count(self) -> int:  # type: ignore[override]
@@ -101,8 +98,7 @@ class CapturedBackward(BuiltinNode):
         if self._status == FREED:
             raise freed_error(self)
         for tensor, version in self.versions:
-            counter = tensor._counter
-            now = counter.value if isinstance(counter, VersionCounter) else 0
+            now = _version(tensor)
             if now != version:
                 raise RuntimeError(
                     "one of the variables needed for gradient computation has been modified by an "
@@ -133,6 +129,18 @@ class CapturedBackward(BuiltinNode):
         self._freed_at = place
 
 
+def _version(tensor: Tensor) -> int:
+    counter = tensor._counter
+    return counter.value if isinstance(counter, VersionCounter) else 0
+
+
+def _edge(tensor: Tensor) -> tuple[Any, int]:
+    """Where the gradient of a tensor goes."""
+    if tensor._grad_fn is None and tensor._view is None:
+        return tensor, LEAF
+    return gradient_edge(tensor)
+
+
 class BackwardProgram:
     """The gradients of leaves and arguments as a program of those of the results."""
 
@@ -147,7 +155,11 @@ class BackwardProgram:
         self.outputs = outputs  # shape and dtype of what is differentiated
         self.leaves = leaves
         self.reached = reached  # for each leaf: which outputs lead to it
-        self._read = [each for each in runner.program.externals]
+        program = runner.program
+        self._read = [each.tensor for each in program.externals]
+        self._given = [
+            each.index for each in program.inputs if each.origin == "input" and each.index >= 0
+        ]
 
     def tensors(self, given: Sequence[Tensor]) -> list[Tensor]:
         """The leaves and arguments that the program has gradients of."""
@@ -155,28 +167,24 @@ class BackwardProgram:
             each.tensor if each.origin == "external" else given[each.index] for each in self.leaves
         ]
 
-    def edge(self, nr: int, tensors: Sequence[Tensor]) -> tuple[Any, int]:
-        """Where the gradient of a leaf goes."""
-        tensor = self.tensors(tensors)[nr]
-        if tensor._grad_fn is None and tensor._view is None:
-            return tensor, LEAF
-        return gradient_edge(tensor)
-
     def watched(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         """The tensors that the backward reads and that others may write meanwhile."""
-        saved = [each for each in self.runner.program.inputs if each.origin == "input"]
-        return [each.tensor for each in self._read] + [
-            tensors[each.index] for each in saved if each.index >= 0
-        ]
+        return [*self._read, *[tensors[nr] for nr in self._given]]
+
+    def _laid_out(self, grad: np.ndarray) -> np.ndarray:
+        """A gradient that lies as the program expects; eager mode's kernels take any as it is."""
+        return grad if self.runner.exact or grad.flags.c_contiguous else grad.copy()
 
     def run(self, grads: Sequence[Any], saved: list[np.ndarray]) -> list[Any]:
         """Run for these gradients; where one is None, zeros stand for it."""
         given = [
-            np.zeros(shape, dtype) if grad is None else grad
+            np.zeros(shape, dtype) if grad is None else self._laid_out(grad)
             for grad, (shape, dtype) in zip(grads, self.outputs, strict=True)
         ]
+        found: list[Any] = self.runner.run([*given, *saved])
         there = {nr for nr, grad in enumerate(grads) if grad is not None}
-        found = self.runner.run([*given, *saved])
+        if len(there) == len(grads):
+            return found
         return [
             grad if there & reached else None
             for grad, reached in zip(found, self.reached, strict=True)

@@ -61,8 +61,9 @@ class Watcher:
     def __init__(self) -> None:
         self.codes: dict[types.CodeType, dict[str, Any]] = {}
         self._imports: set[types.CodeType] = set()
+        # Code of taper's, met before; by identity, since the hash of code is that of all its parts.
+        self._internal: dict[int, types.CodeType] = {}
         self.effect: tuple[str, Place] | None = None
-        self.paused = False
         self.reads = False  # whether the code has got a number that it must not look at
 
     def __enter__(self) -> Watcher:
@@ -73,11 +74,15 @@ class Watcher:
         sys.setprofile(None)
 
     def _see(self, frame: types.FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            code = frame.f_code
+        code = frame.f_code
+        if id(code) in self._internal:
+            return
+        if is_internal(code.co_filename):
+            self._internal[id(code)] = code
+        elif event == "call":
             if code is _ENVIRONMENT and not is_internal(_caller(frame).f_code.co_filename):
                 self._note("os.environ is read", _caller(frame))
-            if code in self.codes or is_internal(code.co_filename) or _in_library(code):
+            if code in self.codes or _in_library(code):
                 return
             by = frame.f_back.f_code if frame.f_back is not None else code
             if by in self._imports or by.co_filename.startswith("<frozen importlib"):
@@ -86,7 +91,7 @@ class Watcher:
             module = str(frame.f_globals.get("__name__"))
             if not module.startswith(("taper.", "namedtuple_", "_distutils_hack")):
                 self.codes[code] = frame.f_globals
-        elif event == "c_call" and self.effect is None and not self.paused:
+        elif event == "c_call" and self.effect is None:
             caller: Any = frame  # who has called Python's own code, if it is that
             while caller is not None and (
                 _in_library(caller.f_code) or caller.f_code in self._imports
@@ -101,7 +106,7 @@ class Watcher:
                 )
 
     def _note(self, effect: str, frame: types.FrameType) -> None:
-        if self.effect is None and not self.paused:
+        if self.effect is None:
             self.effect = effect, (frame.f_code, frame.f_lasti)
 
 
@@ -231,7 +236,7 @@ class Surroundings:
         self.tensors[id(tensor)] = tensor
         if vars(tensor):
             yield from self._mapping(vars(tensor))
-        meta = tensor._meta
+        meta = tensor._autograd_meta
         if meta is not None:
             yield from (meta.hooks or {}).values()
             yield from (meta.post_accumulate_hooks or {}).values()

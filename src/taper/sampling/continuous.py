@@ -11,8 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import is_foreign
 from taper.dtypes import C_NAMES, no_kernel
-from taper.sampling.fill import dtype_of, source, write
+from taper.sampling.fill import dtype_of, elsewhere, source, write
 from taper.sampling.generator import Generator
 from taper.sampling.normals import (
     BLOCK,
@@ -61,6 +62,8 @@ def uniform_(
     >>> uniform_(np.empty(2), -1.0, 1.0, Generator().manual_seed(0))
     array([0.940106  , 0.41563973])
     """
+    if is_foreign(out):
+        return elsewhere(uniform_, out, low, high, generator)
     dtype = dtype_of(out)
     if dtype.is_complex and not out.size:
         return out
@@ -158,6 +161,8 @@ def normal_(
     >>> normal_(np.empty(2), 10.0, 0.1, Generator().manual_seed(0))
     array([10.15409961,  9.97065711])
     """
+    if is_foreign(out):
+        return elsewhere(normal_, out, mean, std, generator)
     if not std >= 0.0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     if not out.size:
@@ -239,6 +244,8 @@ def exponential_(
     >>> exponential_(np.empty(2), 2.0, Generator().manual_seed(0))
     array([1.75416309, 0.61519238])
     """
+    if is_foreign(out):
+        return elsewhere(exponential_, out, lambd, generator)
     if not lambd > 0.0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
     if not out.size:
@@ -269,6 +276,8 @@ def cauchy_(
     >>> cauchy_(np.empty(2), generator=Generator().manual_seed(0))
     array([10.59772933,  0.76476726])
     """
+    if is_foreign(out):
+        return elsewhere(cauchy_, out, median, sigma, generator)
     if not sigma > 0.0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
     if not dtype_of(out).is_floating_point:
@@ -293,6 +302,8 @@ def log_normal_(
     >>> log_normal_(np.empty(2), 0.0, 1.0, Generator().manual_seed(0))
     array([4.66923902, 0.74570224])
     """
+    if is_foreign(out):
+        return elsewhere(log_normal_, out, mean, std, generator)
     if not std > 0.0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
     if not out.size:

@@ -10,10 +10,11 @@ import math
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import is_foreign
 from taper.arrays.native import native
 from taper.dtypes import no_kernel
 from taper.sampling.continuous import exponential_
-from taper.sampling.fill import WIDE_UNSIGNED, dtype_of, in_memory_order, source, write
+from taper.sampling.fill import WIDE_UNSIGNED, dtype_of, elsewhere, in_memory_order, source, write
 from taper.sampling.generator import Generator
 from taper.sampling.normals import c_library, uniform24, uniform53
 from taper.sampling.one_by_one import OneByOne
@@ -30,6 +31,8 @@ def bernoulli_(
     >>> bernoulli_(np.empty(4), 0.5, Generator().manual_seed(0))
     array([0., 0., 1., 0.])
     """
+    if is_foreign(out):
+        return elsewhere(bernoulli_, out, p, generator)
     if not isinstance(p, np.ndarray) and not 0.0 <= p <= 1.0:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
     if not out.size:
@@ -80,6 +83,8 @@ def dropout_mask_(
     >>> dropout_mask_(np.empty(4), 0.5, Generator().manual_seed(0))
     array([0., 0., 2., 0.])
     """
+    if is_foreign(out):
+        return elsewhere(dropout_mask_, out, p, generator)
     if not 0.0 <= p <= 1.0:
         raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
     dtype = dtype_of(out)
@@ -110,6 +115,8 @@ def geometric_(out: np.ndarray, p: float, generator: Generator | None = None) ->
     >>> geometric_(np.empty(4), 0.1, Generator().manual_seed(0))
     array([1., 4., 8., 1.])
     """
+    if is_foreign(out):
+        return elsewhere(geometric_, out, p, generator)
     if not 0.0 < p < 1.0:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     if not out.size:

@@ -5,6 +5,8 @@ Knows generators, dtypes and NumPy arrays; must not know any distribution.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from taper import dtypes
@@ -22,6 +24,11 @@ def dtype_of(values: np.ndarray) -> dtypes.dtype:
 def source(generator: Generator | None) -> Generator:
     """Return the generator to draw from: the given one, else the default one."""
     return generators.default_generator if generator is None else generator
+
+
+def elsewhere(function: Any, out: Any, *arguments: Any) -> Any:
+    """Fill an array of another device as `function`, which fills ndarrays, would."""
+    return out.place.drawn(function, out, *arguments)
 
 
 def in_memory_order(values: np.ndarray, out: np.ndarray) -> np.ndarray:

@@ -14,8 +14,9 @@ from functools import cache
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import is_foreign
 from taper.dtypes import C_NAMES, no_kernel
-from taper.sampling.fill import WIDE_UNSIGNED, dtype_of, source, write
+from taper.sampling.fill import WIDE_UNSIGNED, dtype_of, elsewhere, source, write
 from taper.sampling.generator import Generator
 
 
@@ -54,6 +55,8 @@ def random_(
     >>> random_(np.empty(4, np.float32), -2, 3, Generator().manual_seed(0))
     array([ 2.,  2.,  1., -2.], dtype=float32)
     """
+    if is_foreign(out):
+        return elsewhere(random_, out, low, high, generator)
     for bound in (low, high):
         if bound is not None and not -(2**63) <= bound < 2**63:
             raise ValueError("Overflow when unpacking long long")

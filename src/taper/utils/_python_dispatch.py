@@ -122,7 +122,7 @@ def _disable_current_modes() -> Iterator[list[Any]]:
     state = local.state
     before = state.interceptors
     modes = open_modes()
-    interception._set(state, tuple(e for e in before if not isinstance(e, Dispatcher)))
+    interception._set(state, tuple(e for e in before if type(e) is not Dispatcher))
     try:
         yield modes
     finally:

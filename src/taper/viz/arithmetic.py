@@ -39,7 +39,7 @@ class Written:
         self._wanted: list[bool] = []
         self._summed: list[bool] = []
         if isinstance(node, AccumulateGrad):
-            meta = node.variable._meta
+            meta = node.variable._autograd_meta
             if meta is not None and meta.grad is not None and node.variable._requires_grad:
                 self._before = _copied(meta.grad)
         elif isinstance(node, TableNode):

@@ -146,7 +146,7 @@ def _lower(text: str) -> str:
 
 
 def _why_grad(tensor: Tensor, names: dict[int, str], wanted: bool) -> str:
-    meta = tensor._meta
+    meta = tensor._autograd_meta
     if meta is not None and meta.grad is not None:
         return f"Its `.grad` has the norm {number(Summary(meta.grad).norm)}."
     called = names.get(id(tensor), "it")

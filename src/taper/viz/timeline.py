@@ -232,9 +232,9 @@ class _Watch:
                 array = each._array if isinstance(each, Tensor) else each
                 if isinstance(array, ndarray):
                     self.add(array, "gradient", name, line, module)
-            if isinstance(node, AccumulateGrad) and node.variable._meta.grad is not None:
+            if isinstance(node, AccumulateGrad) and node.variable._autograd_meta.grad is not None:
                 leaf = self.names.get(id(node.variable), "a leaf")
-                self.add(node.variable._meta.grad._array, "gradient of", leaf)
+                self.add(node.variable._autograd_meta.grad._array, "gradient of", leaf)
             self.mark(name)
             self.phase = before
             return results

@@ -89,7 +89,7 @@ class DTensor(Tensor):
     _output_nr = _slot_of_local("_output_nr")
     _counter = _slot_of_local("_counter")
     _view = _slot_of_local("_view")
-    _meta = _slot_of_local("_meta")
+    _autograd_meta = _slot_of_local("_autograd_meta")
 
     # --- making ------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from taper import dtypes
 from taper.autograd.grad_mode import no_grad
-from taper.nn.modules import calls
+from taper.device import device as as_device
+from taper.nn.modules import calls, registration
 from taper.nn.modules.calls import (
     Calls,
     register_module_backward_hook,
@@ -29,7 +30,7 @@ from taper.nn.modules.registration import (
 )
 from taper.nn.modules.statedict import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401
 from taper.nn.modules.statedict import StateDict, _IncompatibleKeys
-from taper.nn.parameter import is_lazy
+from taper.nn.parameter import Parameter, is_lazy
 from taper.ops.creation.copy import refuse_to, to_arguments
 from taper.ops.creation.filled import empty_like
 from taper.tensor import Tensor
@@ -73,15 +74,20 @@ class Module(StateDict, Calls):
             for module in self.children():
                 module._apply(fn)
         param: Any
-        for param in self._parameters.values():
+        for name, param in self._parameters.items():
             if param is None:
                 continue
             with no_grad():
-                param.data = fn(param if is_lazy(param) else param.data)
-            grad = param.grad
+                applied = fn(param if is_lazy(param) else param.data)
+                grad = param.grad
+                applied_grad: Any = None if grad is None else fn(grad.data)
+            if applied.is_meta is not param.is_meta:  # what has no elements cannot get some
+                param = self._parameters[name] = Parameter(applied, param.requires_grad)
+                param.grad = applied_grad
+                continue
+            param.data = applied
             if grad is not None:
-                with no_grad():
-                    grad.data = fn(grad.data)
+                grad.data = applied_grad
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -123,6 +129,12 @@ class Module(StateDict, Calls):
 
         def converted(tensor: Tensor) -> Tensor:
             wanted = dtype if tensor.is_floating_point() or tensor.is_complex() else None
+            if tensor.is_meta and device is not None and as_device(device).type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty()"
+                    " instead of torch.nn.Module.to() when moving module from meta to a different "
+                    "device."
+                )
             return tensor.to(
                 device=device,
                 dtype=wanted,
@@ -276,6 +288,9 @@ def _addindent(s_: str, numSpaces: int) -> str:
 
 
 # PyTorch's names of the hooks of all modules.
+_global_parameter_registration_hooks = registration.parameter_registration_hooks
+_global_buffer_registration_hooks = registration.buffer_registration_hooks
+_global_module_registration_hooks = registration.module_registration_hooks
 _global_backward_hooks = calls.global_backward_hooks
 _global_backward_pre_hooks = calls.global_backward_pre_hooks
 _global_forward_hooks = calls.global_forward_hooks

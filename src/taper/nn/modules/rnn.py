@@ -149,6 +149,13 @@ class RNNBase(Module):
         self._flat_weights_names += names
         self._all_weights.append(names)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch reads the parameters of a saved module from a list beside them.
+        return {**self.__dict__, "_flat_weights": self._flat_weights}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({key: each for key, each in state.items() if key != "_flat_weights"})
+
     @property
     def _flat_weights(self) -> list[Any]:
         return [getattr(self, name, None) for name in self._flat_weights_names]

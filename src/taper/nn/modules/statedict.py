@@ -225,6 +225,13 @@ class StateDict(Registration):
     ) -> None:
         try:
             if not replace:
+                if target.is_meta and not value.is_meta:
+                    warn_user(
+                        f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                        "parameter in the current model, which is a no-op. (Did you mean to pass "
+                        "`assign=True` to assign items in the state dictionary to their "
+                        "corresponding key in the module instead of copying them in place?)"
+                    )
                 with no_grad():
                     target.copy_(value)
                 return

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import ForeignArray, not_numpy
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import element, stored
 from taper.autograd.conjugate import NEGATIVE
@@ -22,6 +23,7 @@ from taper.autograd.tangents import tangent
 from taper.autograd.transforms import shown
 from taper.autograd.views import requires_grad
 from taper.factory import number, refuse, tensor_argument
+from taper.gpu.state import device_count, is_pinned_array, start
 from taper.opdef import composite
 from taper.printing import format_scalar, tensor_repr
 from taper.storage import (
@@ -154,7 +156,7 @@ def contains(self: Tensor, value: Any) -> bool:
             f"{type(value)}."
         )
     equal: Any = self == value
-    return bool(np.any(equal._array))
+    return bool(equal.any())
 
 
 @composite(public=False, name="__reversed__")
@@ -192,6 +194,10 @@ def numpy(input: Tensor, *, force: bool = False) -> np.ndarray:
             f"tensor.resolve_{which[1]}().numpy() instead."
         )
     array = input._array
+    if isinstance(array, ForeignArray):
+        if not force:
+            raise TypeError(not_numpy(array))
+        array = array.place.to_ndarray(array)
     if array.dtype is dtypes.bfloat16.numpy:
         raise TypeError("Got unsupported ScalarType BFloat16")
     # A new object: the user may give an array another shape in place.
@@ -244,19 +250,23 @@ def _text(self: Tensor, tensor_contents: str | None, history: bool) -> str:
     # A Parameter is announced in a line of its own and then shown as a tensor.
     ours = kind is Tensor or kind.__module__.startswith((f"{PACKAGE}.nn.", "torch.nn."))
     found = tangent(self) if history else None
+    array = self._array
+    if isinstance(array, ForeignArray) and not self.is_meta:
+        array = array.place.to_ndarray(array)
     return tensor_repr(
-        self._array,
+        array,
         requires_grad=history and name is None and requires_grad(self),
         grad_fn_name=name,
         tangent=None if found is None else f"{found}",
         name="tensor" if ours else kind.__name__,
         contents=tensor_contents,
+        device=self.device,
     )
 
 
 @composite(public=False, name="__format__")
 def formatted(self: Tensor, format_spec: str) -> str:
-    if self._array.ndim == 0 and self.__class__ is Tensor:  # conjugates, too
+    if self._array.ndim == 0 and self.__class__ is Tensor and not self.is_meta:  # conjugates, too
         return format_scalar(self._array, format_spec)
     return object.__format__(self, format_spec)
 
@@ -400,6 +410,8 @@ def share_memory_(input: Tensor) -> Tensor:
     >>> taper.ones(2).share_memory_().is_shared()
     True
     """
+    if isinstance(input._array, ForeignArray):
+        raise RuntimeError("_share_fd_: only available on CPU")
     if not is_shared(input._array):
         input._array = shared_copy(input._array)
     # late: multiprocessing loads with the first tensor that is shared
@@ -409,31 +421,37 @@ def share_memory_(input: Tensor) -> Tensor:
 
 @composite(public=False)
 def is_pinned(input: Tensor, device: Any = None) -> bool:
-    """Return False: there is no accelerator to pin memory for.
+    """Tell whether the elements are in memory that a GPU can copy from by itself.
 
     >>> import taper
     >>> taper.ones(2).is_pinned()
     False
     """
-    return False
+    return type(input._array) is np.ndarray and is_pinned_array(input._array)
 
 
 @composite(public=False)
-def pin_memory(input: Tensor, device: Any = None) -> NoReturn:
-    """Raise PyTorch's error of a machine without accelerator: there is none to pin memory for.
+def pin_memory(input: Tensor, device: Any = None) -> Tensor:
+    """Copy into memory that a GPU can copy from by itself.
 
     Args:
         device: the accelerator.
 
-    Returns: never.
+    Returns: a tensor on the CPU; without a GPU PyTorch's error.
 
     Example:
         >>> import taper
-        >>> taper.ones(2).pin_memory()
-        Traceback (most recent call last):
-        RuntimeError: Cannot access accelerator device when none is available.
+        >>> taper.ones(2).pin_memory()  # doctest: +SKIP
+        tensor([1., 1.])
     """
-    raise RuntimeError("Cannot access accelerator device when none is available.")
+    if isinstance(input._array, ForeignArray):
+        kind = f"{input.device.type.capitalize()}{input.dtype.scalar_type}"
+        raise RuntimeError(f"cannot pin '{kind}Type' only dense CPU tensors can be pinned")
+    if not device_count():
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+    if is_pinned(input):
+        return input
+    return wrap(start().pinned(input._array))
 
 
 # --- questions -------------------------------------------------------------------------------
@@ -536,13 +554,14 @@ def numel(input: Tensor) -> int:
 
 @composite()
 def get_device(input: Tensor) -> int:
-    """Return -1: the tensor is on the CPU.
+    """Return the number of the tensor's device; -1 on the CPU.
 
     >>> import taper
     >>> taper.get_device(taper.ones(2))
     -1
     """
-    return -1
+    found = input.device.index
+    return -1 if found is None else found
 
 
 @composite()

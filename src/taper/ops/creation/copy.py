@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.foreign import device_of, has_elements, is_foreign, place_of
 from taper.arrays.layouts import FIRST
 from taper.arrays.native import native
 from taper.arrays.scalars import filler
@@ -24,7 +25,7 @@ from taper.arrays.strides import (
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
-from taper.device import contiguous_format, preserve_format, strided, usable
+from taper.device import CPU, contiguous_format, preserve_format, strided, usable
 from taper.factory import check_memory_format, refuse
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.opdef.operands import NUMBERS, broadcast_clash
@@ -48,7 +49,7 @@ def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> n
         strides = preserved_strides(array.shape, element_strides(array))
     else:
         strides = format_strides(array.shape, memory_format._name)
-    result = empty_with(array.shape, strides, dtype)
+    result = empty_with(array.shape, strides, dtype, array)
     write(result, array)
     return result
 
@@ -60,7 +61,7 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
         array = array.real
     size = array.size
     is_across = size >= _MANY and not array.flags.c_contiguous
-    if array.dtype is dtype and (is_across or size >= _LARGE):
+    if array.dtype is dtype and (is_across or size >= _LARGE) and type(array) is ndarray:
         result = np.empty(array.shape, dtype)
         write(result, array)
         return result
@@ -72,6 +73,8 @@ def write(target: ndarray, values: ndarray) -> None:
     lossy = values.dtype.kind == "c" and target.dtype.kind not in "cb"
     if lossy:
         values = values.real
+    if is_foreign(target) is not is_foreign(values):
+        values = moved(values, device_of(target))
     if values.size < _MANY or native is None or native.copy_across(target, values) is None:
         np.copyto(target, values, casting="unsafe")
     if lossy:  # not before the shapes are known to fit
@@ -178,14 +181,45 @@ def to_copy_self(grad: Array) -> Array:
     return grad  # the engine casts a gradient to the dtype of its tensor
 
 
+@op(name="_to_device", node="ToCopyBackward0", tangent=LINEAR, public=False, method=False)
+def to_device(self: Array, where: Any, dtype: Any, memory_format: Any = None) -> Array:
+    """Copy to another device."""
+    return moved(copied(self, dtype.numpy, memory_format), where)
+
+
+@derivative(to_device, wrt="self")
+def to_device_self(grad, self_device):
+    return move_back(grad, self_device)
+
+
+def move_back(grad: Any, where: Any) -> Any:
+    """Return a gradient, an array or a Tensor, on the device that its tensor came from."""
+    return to(grad, where) if isinstance(grad, Tensor) else moved(grad, where)
+
+
+def moved(array: Any, where: Any) -> Any:
+    """Return an array on another device, by way of the CPU."""
+    if is_foreign(array):
+        array = array.place.to_ndarray(array)
+    return array if where.type == "cpu" else place_of(where).from_ndarray(array, where)
+
+
 @op(name="_to_integers", label="to", public=False, method=False)
 def to_integers(self: Array, dtype: Any, memory_format: Any = None) -> Array:
     """Copy in a dtype that carries no gradient."""
     return copied(self, dtype.numpy, memory_format)
 
 
-def as_type(tensor: Any, dtype: dtypes.dtype, copy: bool = False, memory_format: Any = None) -> Any:
-    """Convert to another dtype or layout; return the tensor itself if nothing changes."""
+def as_type(
+    tensor: Any,
+    dtype: dtypes.dtype,
+    copy: bool = False,
+    memory_format: Any = None,
+    where: Any = None,
+) -> Any:
+    """Convert to another dtype, layout or device; return the tensor itself if nothing changes."""
+    if where is not None and where != tensor.device:
+        return to_device(tensor, where, dtype, memory_format)
     if not copy and tensor._array.dtype is dtype.numpy:
         if memory_format is None or memory_format is preserve_format:
             return tensor
@@ -235,11 +269,10 @@ def to(
             device, dtype = found[0] or device, found[1] or dtype
             non_blocking, copy = found[2] or non_blocking, found[3] or copy
     if other is not None:
-        dtype = other.dtype
-    if device is not None:
-        usable(device, "to")
+        device, dtype = other.device, other.dtype
+    where = None if device is None else usable(device, "to")
     wanted = input.dtype if dtype is None else dtypes.as_dtype(dtype, "to", "dtype", 1)
-    return as_type(input, wanted, copy, memory_format)
+    return as_type(input, wanted, copy, memory_format, where)
 
 
 def to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
@@ -248,7 +281,7 @@ def to_arguments(args: tuple[Any, ...]) -> tuple[Any, Any, bool, bool]:
     device: Any = None
     dtype: Any = None
     if isinstance(first, Tensor):
-        dtype, rest = first.dtype, args[1:]
+        device, dtype, rest = first.device, first.dtype, args[1:]
     elif type(first) is dtypes.dtype or isinstance(first, type):
         dtype, rest = first, args[1:]
     else:
@@ -330,7 +363,8 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         'torch.FloatTensor'
     """
     if dtype is None:
-        return dtypes.type_name(input.dtype)
+        name = dtypes.type_name(input.dtype)
+        return name if input.is_cpu else name.replace("torch.", f"torch.{input.device.type}.", 1)
     if type(dtype) is not dtypes.dtype:
         if not isinstance(dtype, str | type):
             raise TypeError("dtype must be a type, str, or dtype object")
@@ -393,42 +427,46 @@ for _name, _dtype in {
 
 @composite(public=False)
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
-    """Move the tensor to the CPU, where it is already.
+    """Move the tensor to the CPU.
 
     Args:
-        memory_format: has no effect.
+        memory_format: order of the dimensions in memory; by default that of the input.
 
-    Returns: the tensor itself.
+    Returns: the tensor itself if it is there already.
 
     Example:
         >>> import taper
         >>> taper.ones(2).cpu()
         tensor([1., 1.])
     """
-    return input
+    if type(input._array) is ndarray:
+        return input
+    return as_type(input, input.dtype, False, memory_format, CPU)
 
 
 @composite(public=False)
 def cuda(
     input: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None
 ) -> Tensor:
-    """Raise PyTorch's error of a machine without CUDA: taper computes on the CPU.
+    """Move the tensor to a GPU.
 
     Args:
-        device: number or name of a CUDA device.
-        non_blocking: has no effect.
-        memory_format: has no effect.
+        device: number or name of a CUDA device; by default the current one.
+        non_blocking: do not wait for a copy from pinned memory.
+        memory_format: order of the dimensions in memory; by default that of the input.
 
-    Returns: never; `tensor.to(device)` works with any device that a program may choose.
+    Returns: the tensor itself if it is there already; without a GPU PyTorch's error.
 
     Example:
         >>> import taper
-        >>> taper.ones(2).cuda()
-        Traceback (most recent call last):
-        AssertionError: Torch not compiled with CUDA enabled
+        >>> taper.ones(2).cuda() if taper.cuda.is_available() else taper.ones(2)  # doctest: +SKIP
+        tensor([1., 1.], device='cuda:0')
     """
-    usable("cuda" if device is None else device, "cuda")
-    raise RuntimeError("Invalid device, must be cuda device")
+    name = "cuda" if device is None else f"cuda:{device}" if type(device) is int else device
+    where = usable(name, "cuda")
+    if where.type != "cuda":
+        raise RuntimeError("Invalid device, must be cuda device")
+    return as_type(input, input.dtype, False, memory_format, where)
 
 
 # --- writes ----------------------------------------------------------------------------------
@@ -438,7 +476,7 @@ def needs_record(target: Tensor, *others: Any) -> bool:
     """Tell whether a write must be recorded, or runs in a mode that takes the general way."""
     state = local.state
     mode = state.mode
-    if mode > NO_GRAD or target._change is not None:
+    if mode > NO_GRAD or target._change is not None or not has_elements(target._array):
         return True
     if mode and target._counter is not INFERENCE_COUNTER:
         return False

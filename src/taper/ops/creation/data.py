@@ -12,7 +12,7 @@ from taper.arrays.native import native
 from taper.arrays.scalars import type_name
 from taper.autograd.state import local
 from taper.autograd.views import requires_grad as needs_grad
-from taper.device import usable
+from taper.device import CPU, usable
 from taper.dlpack import from_dlpack
 from taper.factory import check_differentiable, finish, options, refuse, refuse_pinning
 from taper.opdef import composite
@@ -79,6 +79,14 @@ def _converted(array: np.ndarray, which: dtypes.dtype | None, copy: bool) -> np.
     return converted._array
 
 
+def _moved(data: Tensor, which: dtypes.dtype | None, where: Any) -> np.ndarray:
+    """Return a copy of the array of a tensor, on a device."""
+    array = data._array
+    if where != data.device:
+        return to(wrap(array), where, which)._array
+    return _converted(array, which, copy=True)
+
+
 @composite(method=False)
 def tensor(
     data: Any,
@@ -104,7 +112,7 @@ def tensor(
         tensor([[1., 2.],
                 [3., 4.]])
     """
-    usable(device, "tensor")
+    where = usable(device, "tensor")
     if pin_memory is not False:
         refuse_pinning("tensor", pin_memory)
     if requires_grad is not False and requires_grad is not True:
@@ -112,8 +120,9 @@ def tensor(
     which = _dtype("tensor", dtype)
     if isinstance(data, Tensor):
         _warn_copy("torch.tensor")
-        return finish(_converted(data._array, which, copy=True), requires_grad)
-    return finish(_fresh(data, which), requires_grad)
+        where = data.device if device is None and where is CPU else where
+        return finish(_moved(data, which, where), requires_grad)
+    return finish(_fresh(data, which), requires_grad, where)
 
 
 @composite(public=False)
@@ -144,11 +153,11 @@ def new_tensor(
     if input.is_neg() or input.is_conj():
         key = "Negative" if input.is_neg() else "Conjugate"
         raise RuntimeError(f"DispatchKey {key} doesn't correspond to a device")
-    which = options("new_tensor", dtype, None, device, pin_memory, input.dtype)
+    which, where = options("new_tensor", dtype, None, device, pin_memory, input.dtype, input)
     if isinstance(data, Tensor):
         _warn_copy("tensor.new_tensor")
-        return finish(_converted(data._array, which, copy=True), requires_grad)
-    return finish(_fresh(data, which), requires_grad)
+        return finish(_moved(data, which, where), requires_grad)
+    return finish(_fresh(data, which), requires_grad, where)
 
 
 @composite(method=False, quick="as_it_is(data, dtype, device)")
@@ -168,15 +177,16 @@ def as_tensor(data: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         >>> taper.as_tensor(numpy.array([1, 2]))
         tensor([1, 2])
     """
-    usable(device, "as_tensor")
+    where = usable(device, "as_tensor")
     which = _dtype("as_tensor", dtype)
     if isinstance(data, Tensor):
-        return data if which is None or which is data.dtype else to(data, which)
+        where = data.device if device is None and where is CPU else where
+        return to(data, where, data.dtype if which is None else which)
     if isinstance(data, np.ndarray):
-        return finish(_converted(_adopted(data), which, copy=False))
+        return finish(_converted(_adopted(data), which, copy=False), False, where)
     if _exports(data):
-        return finish(_converted(from_dlpack(data)._array, which, copy=False))
-    return finish(_fresh(data, which))
+        return finish(_converted(from_dlpack(data)._array, which, copy=False), False, where)
+    return finish(_fresh(data, which), False, where)
 
 
 @composite(method=False)
@@ -196,13 +206,15 @@ def asarray(
     >>> taper.asarray([1, 2])
     tensor([1, 2])
     """
-    usable(device, "asarray")
+    where = usable(device, "asarray")
     which = _dtype("asarray", dtype)
     found = _aliased(obj, which)
     if found is None:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        return finish(_fresh(obj, which), bool(requires_grad))
+        return finish(_fresh(obj, which), bool(requires_grad), where)
+    if device is not None or (where is not CPU and not isinstance(obj, Tensor)):
+        found = to(found, where)
     if which is not None and which is not found.dtype:
         if copy is False:
             raise ValueError(

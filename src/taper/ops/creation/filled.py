@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import place_of
 from taper.arrays.scalars import filler
 from taper.arrays.strides import Shape, empty_with, format_strides, row_major
-from taper.device import contiguous_format, preserve_format, strided
+from taper.device import CPU, META, contiguous_format, preserve_format, strided
+from taper.device import device as Device
 from taper.device import layout as Layout
 from taper.factory import (
     allocate,
@@ -53,6 +55,7 @@ def _filled(
     pin_memory: Any,
     requires_grad: Any,
     default: dtypes.dtype | None = None,
+    like: Tensor | None = None,
 ) -> Tensor:
     """Make a tensor with one number everywhere, or uninitialised if it is None."""
     if layout is not None and layout is not strided and isinstance(layout, Layout):
@@ -62,14 +65,14 @@ def _filled(
         making = importlib.import_module("taper.ops.sparse.making")
         made: Tensor = making.zeros(layout, shape, dtype, requires_grad)
         return made
-    which = options(function, dtype, layout, device, pin_memory, default)
+    which, where = options(function, dtype, layout, device, pin_memory, default, like)
     if requires_grad:
         check_flag(function, requires_grad)
     if out is not None:
-        which = out_dtype(function, out, dtype, requires_grad)
+        which, where = out_dtype(function, out, dtype, requires_grad), out.device
     if value is not None:
         value = filler(value, which, math.prod(shape) == 1)
-    array = allocate(shape, which.numpy, value)
+    array = allocate(shape, which.numpy, value, where)
     if out is not None:
         return into(out, array, requires_grad)
     return finish(array, requires_grad)
@@ -150,8 +153,10 @@ def ones(
     return _filled("ones", shape, 1, out, dtype, layout, device, pin_memory, requires_grad)
 
 
-def _uninitialised(shape: Shape, strides: Shape, dtype: np.dtype) -> np.ndarray:
-    made = empty_with(shape, strides, dtype)
+def _uninitialised(shape: Shape, strides: Shape, dtype: np.dtype, where: Device) -> np.ndarray:
+    if where is not CPU:
+        return place_of(where).empty(shape, strides, dtype, where)
+    made: np.ndarray = empty_with(shape, strides, dtype)
     fill_uninitialised(made)
     return made
 
@@ -196,9 +201,9 @@ def empty(
         raise RuntimeError("unsupported memory format Preserve")
     if memory_format is None or memory_format is contiguous_format:
         return _filled("empty", shape, None, out, dtype, layout, device, pin_memory, requires_grad)
-    which = options("empty", dtype, layout, device, pin_memory)
+    which, where = options("empty", dtype, layout, device, pin_memory)
     strides = format_strides(shape, memory_format._name)
-    return finish(_uninitialised(shape, strides, which.numpy), requires_grad)
+    return finish(_uninitialised(shape, strides, which.numpy, where), requires_grad)
 
 
 @composite(
@@ -268,8 +273,8 @@ def empty_strided(
     >>> taper.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    which = options("empty_strided", dtype, layout, device, pin_memory)
-    return _strided("empty_strided", size, stride, which, requires_grad)
+    which, where = options("empty_strided", dtype, layout, device, pin_memory)
+    return _strided("empty_strided", size, stride, which, where, requires_grad)
 
 
 @composite(method=False)
@@ -289,7 +294,7 @@ def empty_permuted(
     >>> taper.empty_permuted((2, 3, 4), (0, 2, 1)).stride()
     (12, 1, 3)
     """
-    which = options("empty_permuted", dtype, layout, device, pin_memory)
+    which, where = options("empty_permuted", dtype, layout, device, pin_memory)
     shape = shape_argument("empty_permuted", "size", 1, size)
     order = shape_argument("empty_permuted", "physical_layout", 2, physical_layout)
     if len(shape) != len(order):
@@ -308,11 +313,11 @@ def empty_permuted(
             raise RuntimeError("Duplicate dim not allowed")
     strides = dict(zip(order, row_major([shape[dim] for dim in order]), strict=True))
     steps = [strides[dim] for dim in range(len(shape))]
-    return _strided("empty_permuted", shape, steps, which, requires_grad)
+    return _strided("empty_permuted", shape, steps, which, where, requires_grad)
 
 
 def _strided(
-    function: str, size: Any, stride: Any, which: dtypes.dtype, requires_grad: Any
+    function: str, size: Any, stride: Any, which: dtypes.dtype, where: Device, requires_grad: Any
 ) -> Tensor:
     shape = shape_argument(function, "size", 1, size)
     strides = shape_argument(function, "stride", 2, stride)
@@ -328,7 +333,7 @@ def _strided(
             f"Storage size calculation overflowed with sizes={list(shape)} and "
             f"strides={list(strides)}"
         )
-    return finish(_uninitialised(shape, strides, which.numpy), requires_grad)
+    return finish(_uninitialised(shape, strides, which.numpy, where), requires_grad)
 
 
 @composite(method=False)
@@ -391,12 +396,14 @@ def eye(
     for name, length in (("n", rows), ("m", columns)):
         if length < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
-    which = options("eye", dtype, layout, device, pin_memory)
+    which, where = options("eye", dtype, layout, device, pin_memory)
+    if where is META:
+        return finish(allocate((rows, columns), which.numpy, None, where), requires_grad)
     refuse_size((rows, columns), which.numpy)
     if out is not None:
         which = out_dtype("eye", out, dtype, requires_grad)
         return into(out, np.eye(rows, columns, dtype=which.numpy), requires_grad)
-    return finish(np.eye(rows, columns, dtype=which.numpy), requires_grad)
+    return finish(np.eye(rows, columns, dtype=which.numpy), requires_grad, where)
 
 
 # Like another tensor.
@@ -419,10 +426,11 @@ def _like(
         return spread._like(_like(function, spread._local_tensor, *others))
     array = tensor_argument(function, "input", input)
     check_memory_format(function, memory_format)
-    which = options(function, dtype, layout, device, pin_memory, dtypes.FROM_NUMPY[array.dtype])
+    own = dtypes.FROM_NUMPY[array.dtype]
+    which, where = options(function, dtype, layout, device, pin_memory, own, input)
     if value is not None:
         value = filler(value, which, array.size == 1)
-    return finish(array_like(array, which.numpy, memory_format, value), requires_grad)
+    return finish(array_like(array, which.numpy, memory_format, value, where), requires_grad)
 
 
 @composite(
@@ -605,7 +613,17 @@ def new_zeros(
     """
     shape = shape_of("new_zeros", sizes, size)
     return _filled(
-        "new_zeros", shape, 0, None, dtype, layout, device, pin_memory, requires_grad, input.dtype
+        "new_zeros",
+        shape,
+        0,
+        None,
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        requires_grad,
+        input.dtype,
+        input,
     )
 
 
@@ -628,7 +646,17 @@ def new_ones(
     """
     shape = shape_of("new_ones", sizes, size)
     return _filled(
-        "new_ones", shape, 1, None, dtype, layout, device, pin_memory, requires_grad, input.dtype
+        "new_ones",
+        shape,
+        1,
+        None,
+        dtype,
+        layout,
+        device,
+        pin_memory,
+        requires_grad,
+        input.dtype,
+        input,
     )
 
 
@@ -661,6 +689,7 @@ def new_empty(
         pin_memory,
         requires_grad,
         input.dtype,
+        input,
     )
 
 
@@ -695,6 +724,7 @@ def new_full(
         pin_memory,
         requires_grad,
         input.dtype,
+        input,
     )
 
 
@@ -715,5 +745,7 @@ def new_empty_strided(
     >>> taper.tensor([1, 2]).new_empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
-    which = options("new_empty_strided", dtype, layout, device, pin_memory, input.dtype)
-    return _strided("new_empty_strided", size, stride, which, requires_grad)
+    which, where = options(
+        "new_empty_strided", dtype, layout, device, pin_memory, input.dtype, input
+    )
+    return _strided("new_empty_strided", size, stride, which, where, requires_grad)

@@ -13,8 +13,8 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import integers
-from taper.autograd.overrides import watch
+from taper.arrays.strides import empty_with, integers, row_major
+from taper.autograd.overrides import dispatches, watch
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.views import alias as same_memory
 from taper.autograd.views import requires_grad
@@ -153,6 +153,44 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
 
 
 Tensor._make_subclass = staticmethod(_make_subclass)
+
+
+def _make_wrapper_subclass(
+    cls: Any,
+    size: Any,
+    strides: Any = None,
+    storage_offset: Any = None,
+    memory_format: Any = None,
+    dtype: dtypes.dtype | None = None,
+    layout: Any = strided,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: Any = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    _extra_dispatch_keys: Any = None,
+    storage_size: Any = None,
+) -> Any:
+    """Make a tensor of a shape and dtype whose class does the work of operators.
+
+    Its elements mean nothing: what it stands for are attributes that the class gives it.
+    """
+    _check_subclass(cls)
+    if not dispatches(cls):
+        raise TypeError(f"{cls.__name__} must define __torch_dispatch__")
+    which = dtypes.default.float if dtype is None else dtype
+    shape = tuple(int(each) for each in size)
+    steps = row_major(shape) if strides is None else tuple(int(each) for each in strides)
+    made: Any = finish(empty_with(shape, steps, which.numpy))
+    made.__class__ = cls
+    watch(made)
+    if requires_grad:
+        set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
+    return made
+
+
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
 
 
 # --- one class for each dtype ----------------------------------------------------------------

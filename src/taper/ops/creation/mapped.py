@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from taper.arrays.shared_memory import mapped_bytes
+from taper.device import CPU
 from taper.factory import finish, integer, options, refuse
 from taper.opdef import composite
 from taper.tensor import Tensor
@@ -39,6 +40,6 @@ def from_file(
     if shared is not None and not isinstance(shared, bool):
         refuse("from_file", "shared", 2, "bool", shared)
     count = 0 if size is None else integer("from_file", "size", 3, size)
-    which = options("from_file", dtype, layout, device, pin_memory)
+    which, _ = options("from_file", dtype, layout, device or CPU, pin_memory)
     found = mapped_bytes(filename, bool(shared), count * which.itemsize)
     return finish(found.view(which.numpy), requires_grad)

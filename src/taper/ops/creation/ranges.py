@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.device import strided
+from taper.device import META, strided
 from taper.factory import (
+    allocate,
     finish,
     integer,
     into,
@@ -133,15 +134,18 @@ def arange(
     first, last, width = _arange_arguments(start, end, step)
     floating = isinstance(first, float) or isinstance(last, float) or isinstance(width, float)
     natural = dtypes.default.float if floating else dtypes.int64
-    which = options("arange", dtype, layout, device, pin_memory, natural)
+    which, where = options("arange", dtype, layout, device, pin_memory, natural)
     if out is not None:
         which = out_dtype("arange", out, dtype, requires_grad)
+    if where is META and out is None:
+        count = _count(first, last, width, which)
+        return finish(allocate((count,), which.numpy, None, where), requires_grad)
     if not floating and which is dtypes.int64 and 0 < width * (last - first) < 2**31:
         array = np.arange(first, last, width)  # the common case, in one call
     else:
         array = _steps(first, width, _count(first, last, width, which), which)
     if out is None:
-        return finish(array, requires_grad)
+        return finish(array, requires_grad, where)
     count = array.size
     if out._array.size and out._array.size != count:
         warn_user(
@@ -189,13 +193,15 @@ def range(
     first = _real(number("range", "start", 1, start))
     last = _real(number("range", "end", 2, end))
     width = _real(number("range", "step", 3, step))
-    which = options("range", dtype, layout, device, pin_memory)
+    which, where = options("range", dtype, layout, device, pin_memory)
     if out is not None:
         which = out_dtype("range", out, dtype, requires_grad)
     _count(first, last, width, dtypes.float64)
     count = math.floor((last - first) / width) + 1
     array = _steps(first, width, count, which)
-    return finish(array, requires_grad) if out is None else _range_into(out, array, requires_grad)
+    if out is not None:
+        return _range_into(out, array, requires_grad)
+    return finish(array, requires_grad, where)
 
 
 # Sampling a line.
@@ -286,7 +292,7 @@ def _sampled(
         raise RuntimeError("number of steps must be non-negative")
     complex_ends = isinstance(first, complex) or isinstance(last, complex)
     natural = dtypes.default.complex if complex_ends else dtypes.default.float
-    which = options(function, dtype, layout, device, pin_memory, natural)
+    which, where = options(function, dtype, layout, device, pin_memory, natural)
     if complex_ends and not which.is_complex:
         parts = "double" if natural is dtypes.complex128 else "float"
         raise RuntimeError(
@@ -302,7 +308,9 @@ def _sampled(
         if base is None
         else _powers(first, last, count, base, which)
     )
-    return finish(array, requires_grad) if out is None else _range_into(out, array, requires_grad)
+    if out is not None:
+        return _range_into(out, array, requires_grad)
+    return finish(array, requires_grad, where)
 
 
 def _powers(start: Any, end: Any, steps: int, base: float, which: dtypes.dtype) -> np.ndarray:

@@ -37,7 +37,7 @@ def _window(
             f"{function}(): argument 'periodic' (position 2) must be bool, "
             f"not {type(periodic).__name__}"
         )
-    which = options(function, dtype, layout, device, pin_memory)
+    which, where = options(function, dtype, layout, device, pin_memory)
     if which.is_complex:
         raise NotImplementedError(f"\"arange_cpu\" not implemented for '{which.scalar_type}'")
     if not which.is_floating_point:
@@ -51,11 +51,11 @@ def _window(
             f"{function} requires non-negative window_length, got window_length={length}"
         )
     if length < 2:
-        return finish(np.ones(length, which.numpy), requires_grad)
+        return finish(np.ones(length, which.numpy), requires_grad, where)
     points = length + periodic
     refuse_size((points,), which.numpy)
     positions = np.arange(points).astype(which.numpy)
-    return finish(curve(positions, points - 1)[:length].copy(), requires_grad)
+    return finish(curve(positions, points - 1)[:length].copy(), requires_grad, where)
 
 
 def _scalar(value: float, like: np.ndarray) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.foreign import as_array
 from taper.arrays.layouts import ELEMENTWISE
 from taper.autograd.grad_mode import no_grad
 from taper.dtypes import C_NAMES
@@ -210,13 +211,13 @@ def isclose(
     if equal_nan and first.dtype.kind not in "biu":
         close = close | (np.isnan(first) & np.isnan(second))
     if rtol == 0 and atol == 0:
-        return finish(ELEMENTWISE(np.asarray(close), (first, second)))
+        return finish(ELEMENTWISE(as_array(close), (first, second)))
     if first.dtype.kind in "bu":
         first, second = first.astype(np.int64), second.astype(np.int64)
     allowed = np.abs(second) * rtol + atol
     error = np.abs(first - second)
     close = close | (np.isfinite(error) & (error <= allowed))
-    return finish(ELEMENTWISE(np.asarray(close), (input._array, other._array)))
+    return finish(ELEMENTWISE(as_array(close), (input._array, other._array)))
 
 
 @composite(arrays=True)
@@ -241,7 +242,7 @@ def allclose(
         >>> taper.allclose(taper.tensor([1.0, 2.0]), taper.tensor([1.0, 2.0]))
         True
     """
-    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all())
+    return bool(isclose(input, other, rtol, atol, equal_nan)._array.all().item())
 
 
 @composite(arrays=True)

@@ -29,9 +29,9 @@ def _frequencies(
 ) -> Tensor:
     name = f"fft_{function}"
     if out is not None:
-        which = out_dtype(name, out, dtype, requires_grad)
+        which, where = out_dtype(name, out, dtype, requires_grad), out.device
     else:
-        which = options(name, dtype, layout, device, pin_memory)
+        which, where = options(name, dtype, layout, device, pin_memory)
     if not (which.is_floating_point or which.is_complex):
         raise RuntimeError(f"{function} requires a floating point or complex dtype")
     if which.is_complex:
@@ -40,7 +40,9 @@ def _frequencies(
     with np.errstate(divide="ignore", invalid="ignore"):
         step = np.float64(1.0) / (points * np.float64(d))
         values = (counts.astype(wide) * wide.type(step)).astype(which.numpy)
-    return finish(values, requires_grad) if out is None else into(out, values, requires_grad)
+    if out is not None:
+        return into(out, values, requires_grad)
+    return finish(values, requires_grad, where)
 
 
 @composite(method=False, public=False)

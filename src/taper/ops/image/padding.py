@@ -152,6 +152,8 @@ def pad(input: Tensor, pad: Any, mode: str = "constant", value: float | None = N
         >>> F.pad(taper.tensor([[1.0, 2.0, 3.0]]), (1, 1), mode="reflect")
         tensor([[2., 1., 2., 3., 2.]])
     """
+    if isinstance(value, Tensor) and not value._array.ndim and not value.requires_grad:
+        value = value._array.item()  # a number
     _check_types(input, pad, value)
     widths = integers("pad", "pad", pad, 2)
     ndim = input._array.ndim

@@ -20,6 +20,7 @@ from taper.arrays.scalars import filler
 from taper.arrays.strides import Shape, broadcast_clash, row_major, wrap_dim
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
+from taper.opdef.operands import number_of
 from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.elementwise.remainders import remainder
@@ -321,7 +322,7 @@ def scatter_combined_tangent(self_t: Any) -> Any:
 
 def _scatter_call(tensor: Tensor, dim: int, index: Tensor, src: Any, value: Any, how: Any) -> Any:
     """Find the operator and the arguments that a call of `scatter` means."""
-    source = value if src is None else src
+    source = number_of("scatter", "value", 0, value) if src is None else src
     if how is not None:
         if isinstance(source, Tensor):
             warn_once(

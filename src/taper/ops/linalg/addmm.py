@@ -28,12 +28,13 @@ from taper.ops.linalg.matmul import (
     check_bmm,
     check_mv,
     conjugate,
+    left_gradient,
     mm,
-    mm_like,
     mv,
     mv_sizes_clash,
     not_tensors,
     product,
+    right_gradient,
     same_dtype,
     scalar_name,
     sizes_clash,
@@ -147,12 +148,12 @@ def addmm_self(grad, beta):
 
 @derivative(addmm, wrt="mat1")
 def addmm_mat1(grad, mat2, mat1_shape, mat1_strides, alpha):
-    return scaled(mm_like(grad, adjoint(mat2), mat1_shape, mat1_strides), alpha)
+    return scaled(left_gradient(grad, mat2, mat1_shape, mat1_strides), alpha)
 
 
 @derivative(addmm, wrt="mat2")
 def addmm_mat2(grad, mat1, mat2_shape, mat2_strides, alpha):
-    return scaled(mm_like(adjoint(mat1), grad, mat2_shape, mat2_strides), alpha)
+    return scaled(right_gradient(mat1, grad, mat2_shape, mat2_strides), alpha)
 
 
 def total(terms: list[Any]) -> Any:

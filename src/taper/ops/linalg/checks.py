@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import no_forward_mode, scalar_type
 from taper.autograd.transforms import whole
 from taper.dtypes import no_kernel
@@ -115,6 +116,8 @@ def common_batch(A: ndarray, B: ndarray) -> tuple[int, ...]:
 def check_info(name: str, info: Any, text: Callable[[int], str], error: Any = LinAlgError) -> None:
     """Raise for the first matrix of a stack whose `info` is not 0."""
     codes = array_of(info)
+    if not has_elements(codes):
+        return
     failed = np.flatnonzero(codes)
     if failed.size:
         number = int(failed[0])

@@ -173,21 +173,38 @@ def mm_like(left: Any, right: Any, shape: tuple[int, ...], strides: tuple[int, .
     A transposed weight has column-major strides; a gradient in the same layout becomes, after the
     transposition is undone, the weight's `.grad` without a copy.
     """
-    itemsize = left.itemsize
-    by_columns = strides[0] == itemsize and strides[1] == itemsize * shape[0]
-    if type(left) is ndarray:
-        return product(right.T, left.T).T if by_columns else product(left, right)
-    return mm(right.t(), left.t()).t() if by_columns else mm(left, right)
+    if type(left) is not ndarray:
+        return mm(left, right)
+    by_columns = _is_by_columns(left, shape, strides)
+    return product(right.T, left.T).T if by_columns else product(left, right)
+
+
+def left_gradient(grad: Any, right: Any, shape: Any, strides: Any) -> Any:
+    """Compute `grad @ rightᴴ`, the gradient of a left factor, in the layout of that."""
+    if type(grad) is ndarray or not _is_by_columns(grad, shape, strides):
+        return mm_like(grad, adjoint(right), shape, strides)
+    return mm(conjugate(right), grad.t()).t()
+
+
+def right_gradient(left: Any, grad: Any, shape: Any, strides: Any) -> Any:
+    """Compute `leftᴴ @ grad`, the gradient of a right factor, in the layout of that."""
+    if type(grad) is ndarray or not _is_by_columns(grad, shape, strides):
+        return mm_like(adjoint(left), grad, shape, strides)
+    return mm(grad.t(), conjugate(left)).t()
+
+
+def _is_by_columns(grad: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    return strides[0] == grad.itemsize and strides[1] == grad.itemsize * shape[0]
 
 
 @derivative(mm, wrt="self")
 def mm_self(grad, mat2, self_shape, self_strides):
-    return mm_like(grad, adjoint(mat2), self_shape, self_strides)
+    return left_gradient(grad, mat2, self_shape, self_strides)
 
 
 @derivative(mm, wrt="mat2")
 def mm_mat2(grad, self, mat2_shape, mat2_strides):
-    return mm_like(adjoint(self), grad, mat2_shape, mat2_strides)
+    return right_gradient(self, grad, mat2_shape, mat2_strides)
 
 
 # --- a matrix and a vector, two vectors ------------------------------------------------------

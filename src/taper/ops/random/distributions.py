@@ -15,8 +15,9 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.strides import Shape
-from taper.device import strided
+from taper.device import CPU, strided
 from taper.factory import (
+    allocate,
     drawn_for,
     finish,
     integer,
@@ -440,13 +441,13 @@ def normal(
         refuse("normal", "mean", 1, "Tensor", mean)
     if mean is None or std is None or size is None:
         raise invalid_combination("normal", _given(mean, std, size), _NORMAL_SIGNATURES)
-    which = options("normal", dtype, layout, device, pin_memory)
+    which, where = options("normal", dtype, layout, device or CPU, pin_memory)
     shape = shape_argument("normal", "size", 3, size)
     center, spread = number("normal", "mean", 1, mean), number("normal", "std", 2, std)
 
     if out is None:
-        drawn = continuous.normal(shape, which.numpy, center, spread, generator)
-        return finish(drawn, requires_grad)
+        memory = allocate(shape, which.numpy, None, where)
+        return finish(continuous.normal_(memory, center, spread, generator), requires_grad)
     out_dtype("normal", out, dtype, requires_grad)
     drawn = continuous.normal_(drawn_for(out, shape), center, spread, generator)
     return into(out, drawn, requires_grad)

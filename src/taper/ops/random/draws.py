@@ -12,7 +12,8 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.strides import Shape
-from taper.device import strided
+from taper.device import META, strided
+from taper.device import device as Device
 from taper.factory import (
     allocate,
     array_like,
@@ -58,6 +59,7 @@ def _destination(
     shape: Shape,
     out: Any,
     which: dtypes.dtype,
+    where: Device,
     dtype: Any,
     requires_grad: Any,
 ) -> np.ndarray:
@@ -65,7 +67,7 @@ def _destination(
     if requires_grad:
         check_flag(function, requires_grad)
     if out is None:
-        return allocate(shape, which.numpy)
+        return allocate(shape, which.numpy, None, where)
     out_dtype(function, out, dtype, requires_grad)
     return drawn_for(out, shape)
 
@@ -107,8 +109,8 @@ def rand(
     """
     shape = _shape("rand", sizes, size)
     check_generator("rand", generator)
-    which = options("rand", dtype, layout, device, pin_memory)
-    array = _destination("rand", shape, out, which, dtype, requires_grad)
+    which, where = options("rand", dtype, layout, device, pin_memory)
+    array = _destination("rand", shape, out, which, where, dtype, requires_grad)
     return _finished(uniform_(array, generator=generator), out, requires_grad)
 
 
@@ -145,8 +147,8 @@ def randn(
     """
     shape = _shape("randn", sizes, size)
     check_generator("randn", generator)
-    which = options("randn", dtype, layout, device, pin_memory)
-    array = _destination("randn", shape, out, which, dtype, requires_grad)
+    which, where = options("randn", dtype, layout, device, pin_memory)
+    array = _destination("randn", shape, out, which, where, dtype, requires_grad)
     return _finished(normal_(array, generator=generator), out, requires_grad)
 
 
@@ -195,10 +197,10 @@ def randint(
     """
     start, stop, sizes = _randint_arguments(bounds, low, high, size)
     check_generator("randint", generator)
-    which = options("randint", dtype, layout, device, pin_memory, dtypes.int64)
+    which, where = options("randint", dtype, layout, device, pin_memory, dtypes.int64)
     if requires_grad:
         check_flag("randint", requires_grad)
-    array = _destination("randint", sizes, out, which, dtype, False)
+    array = _destination("randint", sizes, out, which, where, dtype, False)
     return _finished(integers_(array, start, stop, generator), out, requires_grad)
 
 
@@ -263,14 +265,17 @@ def randperm(
     """
     count = integer("randperm", "n", 1, n)
     check_generator("randperm", generator)
-    which = options("randperm", dtype, layout, device, pin_memory, dtypes.int64)
+    which, where = options("randperm", dtype, layout, device, pin_memory, dtypes.int64)
     refuse_size((count,), which.numpy)
     if requires_grad:
         check_flag("randperm", requires_grad)
     if out is not None:
         given = None if dtype is dtypes.int64 else dtype
         which = out_dtype("randperm", out, given, requires_grad)
-    return _finished(permutation(count, which.numpy, generator), out, requires_grad)
+    if where is META:
+        return finish(allocate((count,), which.numpy, None, where), requires_grad)
+    order = permutation(count, which.numpy, generator)
+    return finish(order, requires_grad, where) if out is None else into(out, order, requires_grad)
 
 
 # --- like another tensor ---------------------------------------------------------------------
@@ -293,8 +298,8 @@ def _like(
     check_memory_format(function, memory_format)
     if requires_grad:
         check_flag(function, requires_grad)
-    which = options(function, dtype, layout, device, pin_memory, input.dtype)
-    return array_like(array, which.numpy, memory_format)
+    which, where = options(function, dtype, layout, device, pin_memory, input.dtype, input)
+    return array_like(array, which.numpy, memory_format, None, where)
 
 
 @composite(method=False, arrays=True)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.foreign import ForeignArray, as_array
 from taper.arrays.strides import (
     Shape,
     in_rows,
@@ -239,7 +240,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
     return view_as_shape(input, other._array.shape)
 
 
-_OTHER_ARRAYS = (np.generic, ndarray)  # beside ndarray itself
+_OTHER_ARRAYS: tuple[Any, ...] = (np.generic, ndarray, ForeignArray)  # beside ndarray itself
 
 
 @composite(quick="reshaped(input, local.state, getframe(1), F_view, dims) if dims else None")
@@ -424,7 +425,7 @@ def detach_(input: Tensor) -> Tensor:
 def expand_to(self: Array, size: Shape) -> Array:
     """Expand dimensions of length 1."""
     if type(self) is not ndarray:
-        self = np.asarray(self)
+        self = as_array(self)
     shape = self.shape
     lead = len(size) - len(shape)
     if lead >= 0 and self.size and (not lead or 1 not in size):

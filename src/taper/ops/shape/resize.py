@@ -24,7 +24,7 @@ from taper.autograd.views import (
     requires_grad,
     wants_grad,
 )
-from taper.device import preserve_format
+from taper.device import CPU, preserve_format
 from taper.dtypes import C_NAMES
 from taper.factory import check_memory_format, fill_uninitialised, refuse, refuse_size
 from taper.opdef import composite
@@ -126,6 +126,12 @@ def set_(
     tensor([1., 2.])
     """
     tensors = [self, source] if isinstance(source, Tensor) else [self]
+    if source is not None and getattr(source, "device", CPU) != self.device:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{self.device}" to a storage on '
+            f'different device "{source.device}".  This is no longer allowed; the devices must '
+            "match."
+        )
     recorded = check_inplace(self, any(map(wants_grad, tensors)), local.state)
     own = self._array.dtype
     if source is None:
@@ -151,7 +157,7 @@ def set_(
             array = strided_view.op.kernel(array, tuple(size), strides, storage_offset)
     if self._grad_fn is None and wants_grad(self):
         remember_former(self, kept=False)
-        self._meta.odd_layout = True
+        self._autograd_meta.odd_layout = True
     look_at(self, array)
     bump_version(self)
     if recorded:

@@ -237,12 +237,12 @@ def change_view(tensor: Tensor, entry: Op, *arguments: Any) -> Tensor:
         node._shape, node._dtype = array.shape, array.dtype
     if tensor._grad_fn is None and array.shape != memory.shape and wants_grad(tensor):
         remember_former(tensor, kept=True)
-        tensor._meta.odd_layout = True
+        tensor._autograd_meta.odd_layout = True
     look_at(tensor, array)
     bump_version(tensor)
     if node is not None:
         set_history(tensor, node)  # a retained gradient stays that of the old view, as in PyTorch
-    meta = tensor._meta
+    meta = tensor._autograd_meta
     if meta is not None and meta.tangent is not None:
         meta.tangent = outside_of_level(entry.function)(meta.tangent, *arguments)
     record = tensor._view

@@ -86,8 +86,8 @@ def triu_self(grad: Array, diagonal: int) -> Array:
     return triu(grad, diagonal)
 
 
-def _coordinates(mask: ndarray, dtype: Any) -> Tensor:
-    return finish(np.array(np.nonzero(mask)).astype(dtype.numpy))
+def _coordinates(mask: ndarray, dtype: Any, where: Any) -> Tensor:
+    return finish(np.array(np.nonzero(mask)).astype(dtype.numpy), False, where)
 
 
 def _check_lengths(row: int, col: int) -> None:
@@ -115,10 +115,10 @@ def tril_indices(
     tensor([[0, 1, 1],
             [0, 0, 1]])
     """
-    which = options("tril_indices", dtype, layout, device, pin_memory)
+    which, where = options("tril_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
     refuse_size((row, col), np.dtype(bool))
-    return _coordinates(np.tri(row, col, offset, bool), which)
+    return _coordinates(np.tri(row, col, offset, bool), which, where)
 
 
 @composite(method=False)
@@ -139,10 +139,10 @@ def triu_indices(
     tensor([[0, 0, 1],
             [0, 1, 1]])
     """
-    which = options("triu_indices", dtype, layout, device, pin_memory)
+    which, where = options("triu_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
     refuse_size((row, col), np.dtype(bool))
-    return _coordinates(~np.tri(row, col, offset - 1, bool), which)
+    return _coordinates(~np.tri(row, col, offset - 1, bool), which, where)
 
 
 # --- diagonals -------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     made = self.detach().clone()
     made._requires_grad = wants_grad(self)
     memo[id(self)] = made
-    meta = self._meta
+    meta = self._autograd_meta
     if meta is not None and meta.grad is not None:
         meta_of(made).grad = copy.deepcopy(meta.grad, memo)
     if self.__dict__:

@@ -14,6 +14,7 @@ leaf, even None.  Knows no Tensor; `register_pytree_node` adds other container t
 from __future__ import annotations
 
 from taper.utils._pytree.mapping import (
+    Context,
     PyTree,
     _broadcast_to_and_flatten,
     _generate_key_paths,
@@ -127,6 +128,7 @@ __all__ = [
     "BUILTIN_TYPES",
     "CONSTANT_NODES",
     "ConstantNode",
+    "Context",
     "DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL",
     "EnumEncoder",
     "GetAttrKey",

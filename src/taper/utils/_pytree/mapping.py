@@ -9,6 +9,7 @@ from taper.utils._pytree.nodes import KeyPath, node_of
 from taper.utils._pytree.specs import LEAF, TreeSpec, checked
 
 PyTree = Any
+Context = Any
 IsLeaf = Callable[[Any], bool] | None
 
 

@@ -38,6 +38,9 @@ from taper.utils.data.sampler import (
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert", "_utils"]
 
 _T_co = TypeVar("_T_co", covariant=True)
+# PyTorch's names of types, which libraries import.
+_collate_fn_t = Callable[[list[Any]], Any]
+_worker_init_fn_t = Callable[[int], None]
 
 
 class _DatasetKind:

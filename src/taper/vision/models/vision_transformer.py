@@ -13,6 +13,7 @@ from taper.nn.modules.statedict import writes_last
 from taper.ops.creation.filled import empty, zeros
 from taper.ops.shape.split import cat
 from taper.tensor import Tensor
+from taper.top_level import _assert
 from taper.vision.models._api import Options, WeightsEnum, builder, imagenet
 from taper.vision.models._utils import fixed
 from taper.vision.ops.misc import MLP, Conv2dNormActivation
@@ -116,8 +117,7 @@ class EncoderBlock(nn.Module):
 
 
 def _check_sequence(input: Tensor) -> None:
-    if input.dim() != 3:
-        raise AssertionError(f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
+    _assert(input.dim() == 3, f"Expected (batch_size, seq_length, hidden_dim) got {input.shape}")
 
 
 class Encoder(nn.Module):
@@ -243,16 +243,18 @@ class VisionTransformer(nn.Module):
         """Return the patches as a sequence: (picture, patch, channel)."""
         count, _, height, width = x.shape
         for name, size in (("height", height), ("width", width)):
-            if size != self.image_size:
-                raise AssertionError(
-                    f"Wrong image {name}! Expected {self.image_size} but got {size}!"
-                )
-        patches = (height // self.patch_size) * (width // self.patch_size)
-        return self.conv_proj(x).reshape(count, self.hidden_dim, patches).permute(0, 2, 1)
+            _assert(
+                size == self.image_size,
+                f"Wrong image {name}! Expected {self.image_size} but got {size}!",
+            )
+        rows, columns = height // self.patch_size, width // self.patch_size
+        x = self.conv_proj(x)
+        return x.reshape(count, self.hidden_dim, rows * columns).permute(0, 2, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         x = self._process_input(x)
-        token = self.class_token.expand(x.shape[0], -1, -1)
+        count = x.shape[0]
+        token = self.class_token.expand(count, -1, -1)
         x = self.encoder(cat([token, x], dim=1))
         return self.heads(x[:, 0])
 

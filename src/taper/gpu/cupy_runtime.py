@@ -1,0 +1,260 @@
+"""The device through CuPy: memory, streams, libraries, and functions that are not our own."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+# CuPy's own kernels may use CUB; nothing else of its settings is ours to choose.
+os.environ.setdefault("CUPY_ACCELERATORS", "cub")
+
+import cupy
+import numpy as np
+from cupy.cuda import runtime as driver
+
+from taper.gpu import kernels, products, state
+from taper.gpu.array import CudaArray, address, new_array, root_block
+from taper.gpu.memory import Pool
+
+_KNOWN = frozenset(np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
+
+
+class Runtime:
+    """What the room needs of a device; `tests/cuda/fake.py` has the same without one."""
+
+    name = "cupy"
+
+    def __init__(self) -> None:
+        driver.setDevice(0)
+        self.stream = 0  # where kernels go
+        self.pool = Pool(self._allocate, driver.free, lambda: self.stream, driver.memGetInfo)
+        cupy.cuda.set_allocator(self._for_cupy)
+        self._functions: dict[tuple[str, str], Any] = {}
+        self.kernels = kernels.Kernels(self)
+
+    @staticmethod
+    def _allocate(size: int) -> int:
+        try:
+            found: int = driver.malloc(size)
+        except driver.CUDARuntimeError as error:
+            if error.status == driver.errorMemoryAllocation:
+                raise MemoryError from None
+            raise
+        return found
+
+    def _for_cupy(self, size: int) -> Any:
+        """Room for CuPy's own arrays, from the same pool."""
+        block = self.pool.take(size)
+        memory = cupy.cuda.UnownedMemory(block.address, block.size, block, 0)
+        return cupy.cuda.MemoryPointer(memory, 0)
+
+    # --- arrays ----------------------------------------------------------------------------------
+
+    @staticmethod
+    def knows(dtype: np.dtype) -> bool:
+        """Whether CuPy computes with a dtype."""
+        return dtype in _KNOWN
+
+    @staticmethod
+    def lend(array: Any) -> Any:
+        """A CuPy array on the memory of one of ours."""
+        block = root_block(array)
+        memory = cupy.cuda.UnownedMemory(block.address, block.size, block, 0)
+        offset = address(array) - block.address if array.size else 0
+        dtype = array.dtype
+        if dtype not in _KNOWN:
+            dtype = np.dtype(f"u{dtype.itemsize}")
+        return cupy.ndarray(
+            array.shape, dtype, cupy.cuda.MemoryPointer(memory, offset), strides=array.strides
+        )
+
+    def adopt_all(self, value: Any) -> Any:
+        """Our arrays on the memory of CuPy's, in whatever holds them."""
+        if isinstance(value, cupy.ndarray):
+            return self.adopt(value)
+        if isinstance(value, tuple):
+            made = [self.adopt_all(each) for each in value]
+            return value._make(made) if hasattr(value, "_make") else tuple(made)
+        if isinstance(value, list):
+            return [self.adopt_all(each) for each in value]
+        return value
+
+    @staticmethod
+    def adopt(array: Any) -> Any:
+        """One of our arrays on the memory of a CuPy array."""
+        block: Any = getattr(array.data.mem, "_owner", None)
+        if not hasattr(block, "address"):  # memory that is not from our pool, or nothing
+            block = _borrowed(array)
+        offset = array.data.ptr - block.address if array.size else 0
+        return new_array(CudaArray, array.shape, array.dtype, block, offset, array.strides)
+
+    def assign(self, target: Any, value: Any) -> None:
+        """Write a number or an array into all elements of an array."""
+        if self.kernels.assign(target, value):
+            return
+        if value.__class__ is CudaArray:
+            value = self.lend(value)
+        elif isinstance(value, np.ndarray):
+            value = value[()]
+        self.lend(target)[...] = value
+
+    def copy_in(self, target: Any, source: np.ndarray) -> None:
+        """Copy an array of the processor's into one of the same dense layout."""
+        driver.memcpyAsync(
+            address(target),
+            source.ctypes.data,
+            source.nbytes,
+            driver.memcpyHostToDevice,
+            self.stream,
+        )
+
+        if state.is_pinned_array(source):  # else the driver has its own copy already
+            driver.streamSynchronize(self.stream)
+
+    @staticmethod
+    def pinned(array: np.ndarray) -> np.ndarray:
+        """A copy in memory that the device reads by itself."""
+        memory = cupy.cuda.alloc_pinned_memory(max(array.nbytes, 1))
+        made: np.ndarray = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+        made[...] = array
+        return made
+
+    def copy_out(self, target: np.ndarray, source: Any) -> None:
+        """Copy an array of the same dense layout to the processor, and wait for it."""
+        driver.memcpyAsync(
+            target.ctypes.data,
+            address(source),
+            target.nbytes,
+            driver.memcpyDeviceToHost,
+            self.stream,
+        )
+        driver.streamSynchronize(self.stream)
+
+    # --- functions -------------------------------------------------------------------------------
+
+    def function(self, module: str, name: str) -> Any:
+        """A function of CuPy's for one of NumPy's; None if there is none."""
+        key = (module, name)
+        if key not in self._functions:
+            space: Any = cupy
+            for part in module.split(".")[1:]:
+                space = getattr(space, part, None)
+            self._functions[key] = getattr(space, name, None)
+        return self._functions[key]
+
+    @staticmethod
+    def scatter(called: Any) -> Any:
+        """CuPy's `ufunc.at`, where it has one."""
+        theirs = getattr(cupy, called.__name__, None)
+        return getattr(theirs, "at", None)
+
+    def elementwise(self, called: Any, inputs: Any, out: Any) -> Any:
+        """A ufunc by a kernel of our own, or NotImplemented."""
+        if called is np.matmul:
+            return products.matmul(*inputs) if out is None else NotImplemented
+        return self.kernels.elementwise(called, inputs, out)
+
+    def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+        """A reduction by a kernel of our own, or NotImplemented."""
+        return self.kernels.reduction(called, array, axis, dtype, keepdims)
+
+    # --- the device ------------------------------------------------------------------------------
+
+    @staticmethod
+    def synchronize() -> None:
+        """Wait until all that was asked for is done."""
+        driver.deviceSynchronize()
+
+    @staticmethod
+    def properties() -> dict[str, Any]:
+        """What the driver says about the device."""
+        found: dict[str, Any] = driver.getDeviceProperties(0)
+        return found
+
+    @staticmethod
+    def room() -> tuple[int, int]:
+        """Free and total bytes of the device."""
+        found: tuple[int, int] = driver.memGetInfo()
+        return found
+
+    # --- streams and events ----------------------------------------------------------------------
+
+    @staticmethod
+    def new_stream(priority: int) -> int:
+        """Make a stream that does not wait for the default one."""
+        found: int = driver.streamCreateWithPriority(driver.streamNonBlocking, priority)
+        return found
+
+    @staticmethod
+    def drop_stream(stream: int) -> None:
+        """Let a stream go once its work is done."""
+        driver.streamDestroy(stream)
+
+    def use_stream(self, stream: int) -> None:
+        """Let work go into a stream from now on."""
+        self.stream = stream
+        (cupy.cuda.ExternalStream(stream) if stream else cupy.cuda.Stream.null).use()
+
+    @staticmethod
+    def wait_for_stream(stream: int) -> None:
+        """Wait until the work in a stream is done."""
+        driver.streamSynchronize(stream)
+
+    @staticmethod
+    def is_stream_done(stream: int) -> bool:
+        """Tell whether the work in a stream is done."""
+        return not driver.streamQuery(stream)
+
+    @staticmethod
+    def new_event(timing: bool, blocking: bool) -> int:
+        """Make an event."""
+        flags = 0 if timing else driver.eventDisableTiming
+        found: int = driver.eventCreateWithFlags(
+            flags | (driver.eventBlockingSync if blocking else 0)
+        )
+        return found
+
+    @staticmethod
+    def drop_event(event: int) -> None:
+        """Let an event go."""
+        driver.eventDestroy(event)
+
+    @staticmethod
+    def record_event(event: int, stream: int) -> None:
+        """Put an event into a stream."""
+        driver.eventRecord(event, stream)
+
+    @staticmethod
+    def let_wait(stream: int, event: int) -> None:
+        """Let a stream wait for an event."""
+        driver.streamWaitEvent(stream, event)
+
+    @staticmethod
+    def is_event_done(event: int) -> bool:
+        """Tell whether the work before an event is done."""
+        return not driver.eventQuery(event)
+
+    @staticmethod
+    def wait_for_event(event: int) -> None:
+        """Wait until the work before an event is done."""
+        driver.eventSynchronize(event)
+
+    @staticmethod
+    def elapsed(start: int, end: int) -> float:
+        """Return the milliseconds between two events."""
+        found: float = driver.eventElapsedTime(start, end)
+        return found
+
+    def empty_cache(self) -> None:
+        """Give back what is kept."""
+        driver.deviceSynchronize()
+        self.pool.give_back()
+
+
+def _borrowed(array: Any) -> Any:
+    size = max(array.data.mem.size, 1)
+    kind: Any = type("BorrowedBlock", (ctypes.c_char * size,), {})
+    block = kind.from_address(array.data.mem.ptr or 1)
+    block.address, block.size, block.owner = array.data.mem.ptr or 1, size, array
+    return block

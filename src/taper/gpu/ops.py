@@ -1,0 +1,421 @@
+"""Operators and helpers that are computed otherwise on the device than by their NumPy kernels.
+
+What stands here says in `world.meanings` what it stands for: a function of the library, or the name
+of an operator or formula.  It may answer NotImplemented, then the NumPy kernel runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from taper.arrays import elements, memory, reduction
+from taper.gpu import state
+from taper.gpu.array import CudaArray, empty, new_array, root_block
+from taper.gpu.texts import BFLOAT16, TYPES
+from taper.gpu.world import meanings
+
+FLOATS = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), BFLOAT16])
+_INT64 = np.dtype(np.int64)
+
+meanings.update(
+    {
+        elements.masked: lambda values, mask: np.where(mask, values, values.dtype.type(0)),
+        elements.select: np.where,
+        elements.in_blocks: lambda function, *arrays: function(*arrays),
+        reduction.total_of: lambda array: np.add.reduce(array, axis=None),
+        reduction.row_sums: lambda array, axis: np.add.reduce(array, axis=axis, keepdims=True),
+        reduction.column_sums: lambda array: np.add.reduce(array, axis=0),
+    }
+)
+
+
+def _sum_of(array: Any, axes: Any, keepdims: bool, dtype: Any) -> Any:
+    options: Any = {"axis": axes, "keepdims": keepdims, "dtype": dtype}
+    return np.add.reduce(array, **options)
+
+
+meanings[reduction.add_blocks] = _sum_of
+
+
+def _all_bytes(array: Any) -> Any:
+    """The whole storage of an array, as bytes."""
+    block = root_block(array)
+    return new_array(CudaArray, (block.nbytes,), np.dtype(np.uint8), block)
+
+
+meanings[memory.all_bytes] = _all_bytes
+meanings[memory.adopt] = lambda array: array
+
+
+def own(name: str) -> Callable[[Any], Any]:
+    """Let a function compute an operator or formula, where it can."""
+
+    def put(function: Any) -> Any:
+        def call(*args: Any, **options: Any) -> Any:
+            kernels = state.runtime.kernels
+            return NotImplemented if kernels is None else function(kernels, *args, **options)
+
+        meanings[name] = call
+        return function
+
+    return put
+
+
+def _are_plain(*arrays: Any) -> bool:
+    """Whether all are floating point arrays of one dtype on the device that lie row by row."""
+    dtype = arrays[0].dtype
+    return dtype in FLOATS and all(
+        [
+            each is None
+            or (each.__class__ is CudaArray and each.dtype is dtype and each.flags.c_contiguous)
+            for each in arrays
+        ]
+    )
+
+
+def _threads(length: int) -> int:
+    return 32 if length <= 32 else 128 if length <= 1024 else 256 if length <= 4096 else 512
+
+
+def _macros(array: Any, **more: Any) -> dict[str, Any]:
+    stored, computed = TYPES[array.dtype]
+    return {"T": stored, "C": computed, "LOG": 0, **more}
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+def _softmax(log: int, name: str) -> Callable[..., Any]:
+    def run(kernels: Any, array: Any, *rest: Any, dim: int | None = None) -> Any:
+        *others, dim = (*rest, dim) if dim is not None else rest
+        if not _are_plain(array, *others) or not array.size or not array.ndim:
+            return NotImplemented
+        shape, dim = array.shape, dim % array.ndim
+        inner = math.prod(shape[dim + 1 :])
+        out = empty(shape, array.dtype)
+        function = kernels.named("rows", name, **_macros(array, LOG=log))
+        args = (out, array, *others, shape[dim], inner)
+        kernels.launch(function, array.size // shape[dim], _threads(shape[dim]), args)
+        return out
+
+    return run
+
+
+own("softmax_dim")(_softmax(0, "softmax"))
+own("log_softmax_dim")(_softmax(1, "softmax"))
+own("_softmax_backward_data")(_softmax(0, "softmax_backward"))
+own("_log_softmax_backward_data")(_softmax(1, "softmax_backward"))
+
+
+@own("native_layer_norm")
+def layer_norm(
+    kernels: Any, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
+) -> Any:
+    """Normalise rows."""
+    lead = input.ndim - len(normalized_shape)
+    fits = input.shape[max(lead, 0) :] == tuple(normalized_shape) and normalized_shape
+    for each in (weight, bias):
+        fits = fits and (each is None or each.shape == tuple(normalized_shape))
+    if not fits or not _are_plain(input, weight, bias) or not input.size or input.itemsize == 2:
+        return NotImplemented
+    length = math.prod(normalized_shape)
+    rows = input.size // length
+    shape = input.shape[:lead] + (1,) * (input.ndim - lead)
+    out, mean, rstd = (
+        empty(input.shape, input.dtype),
+        empty(shape, input.dtype),
+        empty(shape, input.dtype),
+    )
+    function = kernels.named("rows", "layer_norm", **_macros(input))
+    given = [input if each is None else each for each in (weight, bias)]
+    has = [int(each is not None) for each in (weight, bias)]
+    args = (out, mean, rstd, input, *given, length, np.float64(eps), *has)
+    kernels.launch(function, rows, _threads(length), args)
+    return out, mean, rstd
+
+
+@own("native_layer_norm_all")
+def layer_norm_gradients(
+    kernels: Any,
+    grad: Any,
+    input: Any,
+    normalized_shape: Any,
+    weight: Any,
+    bias: Any,
+    mean: Any,
+    rstd: Any,
+    needs: Any,
+) -> Any:
+    """The gradients of input, weight and bias."""
+    if not _are_plain(grad, input, weight, mean, rstd) or not input.size or input.itemsize == 2:
+        return NotImplemented
+    length = math.prod(normalized_shape)
+    rows = input.size // length
+    found = for_weight = for_bias = None
+    if needs[0]:
+        found = empty(input.shape, input.dtype)
+        function = kernels.named("rows", "layer_norm_backward", **_macros(input))
+        given = input if weight is None else weight
+        args = (found, grad, input, mean, rstd, given, length, int(weight is not None))
+        kernels.launch(function, rows, _threads(length), args)
+    if needs[1] or needs[2]:
+        for_weight, for_bias = (empty(tuple(normalized_shape), input.dtype) for _ in range(2))
+        function = kernels.named("rows", "layer_norm_parameters", **_macros(input))
+        args = (for_weight, for_bias, grad, input, mean, rstd, rows, length)
+        kernels.launch(function, (length + 31) // 32, 1024, args)
+    return found, for_weight if needs[1] else None, for_bias if needs[2] else None
+
+
+# --- losses --------------------------------------------------------------------------------------
+
+
+def _takes_nll(array: Any, target: Any, weight: Any, reduction: int) -> bool:
+    return (
+        reduction != 0
+        and array.ndim == 2
+        and target.ndim == 1
+        and target.dtype == np.int64
+        and target.__class__ is CudaArray
+        and target.flags.c_contiguous
+        and len(target) == len(array)
+        and array.size > 0
+        and array.itemsize != 2
+        and (weight is None or weight.shape == array.shape[1:])
+        and _are_plain(array, weight)
+    )
+
+
+@own("nll_loss_forward")
+def nll_loss(
+    kernels: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int
+) -> Any:
+    """The mean or sum of what log probabilities give for their targets."""
+    if not _takes_nll(self, target, weight, reduction):
+        return NotImplemented
+    out, total = empty((), self.dtype), empty((), self.dtype)
+    function = kernels.named("rows", "nll", **_macros(self))
+    given = self if weight is None else weight
+    args = (out, total, self, target, given, *self.shape, ignore_index, int(reduction == 1))
+    kernels.launch(function, 1, 1024, (*args, int(weight is not None)))
+    return out, total
+
+
+@own("nll_loss_backward")
+def nll_gradient(
+    kernels: Any,
+    grad: Any,
+    self: Any,
+    target: Any,
+    weight: Any,
+    reduction: int,
+    ignore_index: int,
+    total: Any,
+) -> Any:
+    """The gradient of the log probabilities."""
+    if not _takes_nll(self, target, weight, reduction) or not _are_plain(self, grad, total):
+        return NotImplemented
+    out = empty(self.shape, self.dtype)
+    function = kernels.named("rows", "nll_backward", **_macros(self))
+    given = self if weight is None else weight
+    args = (out, grad, target, given, total, *self.shape, ignore_index, int(reduction == 1))
+    kernels.launch(function, _blocks(out.size), 256, (*args, int(weight is not None)))
+    return out
+
+
+def _blocks(count: int) -> int:
+    return max(1, min((count + 255) // 256, 132 * 16))
+
+
+# --- tables --------------------------------------------------------------------------------------
+
+
+@own("embedding")
+def embedding(
+    kernels: Any,
+    weight: Any,
+    indices: Any,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Any:
+    """Rows of a table."""
+    if not _are_plain(weight) or weight.ndim != 2 or indices.dtype != np.int64:
+        return NotImplemented
+    if not indices.flags.c_contiguous or not indices.size or not weight.size:
+        return NotImplemented
+    out = empty((*indices.shape, weight.shape[1]), weight.dtype)
+    function = kernels.named("rows", "pick_rows", **_macros(weight))
+    args = (out, weight, indices, indices.size, weight.shape[1], weight.shape[0])
+    kernels.launch(function, _blocks(out.size), 256, args)
+    return out
+
+
+# --- pictures ------------------------------------------------------------------------------------
+
+
+def _pair(value: Any, default: Any = None) -> tuple[int, int]:
+    value = tuple(value) if value else default
+    return (value[0], value[0]) if len(value) == 1 else value
+
+
+@own("max_pool2d_with_indices")
+def max_pool(
+    kernels: Any,
+    self: Any,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = (0,),
+    dilation: Any = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """The largest elements of windows, and where they are."""
+    if ceil_mode or self.ndim not in (3, 4) or not _are_plain(self) or not self.size:
+        return NotImplemented
+    size = _pair(kernel_size)
+    step, pad, wide = _pair(stride, size), _pair(padding, (0,)), _pair(dilation, (1,))
+    lengths = [
+        (length + 2 * p - d * (k - 1) - 1) // s + 1
+        for length, k, s, p, d in zip(self.shape[-2:], size, step, pad, wide, strict=True)
+    ]
+    if min(lengths) < 1 or any([2 * p > k for p, k in zip(pad, size, strict=True)]):
+        return NotImplemented
+    shape = (*self.shape[:-2], *lengths)
+    out, where = empty(shape, self.dtype), empty(shape, _INT64)
+    function = kernels.named("rows", "max_pool", **_macros(self))
+    planes = math.prod(self.shape[:-2])
+    args = (out, where, self, planes, *self.shape[-2:], *lengths, *size, *step, *pad, *wide)
+    kernels.launch(function, _blocks(out.size), 256, args)
+    return out, where
+
+
+@own("max_pool2d_with_indices_backward")
+def max_pool_gradient(kernels: Any, grad: Any, self: Any, *rest: Any, indices: Any = None) -> Any:
+    """Gradients go to where the largest elements were."""
+    indices = rest[-1] if indices is None else indices
+    if not _are_plain(grad, self) or not self.size or self.itemsize == 2:
+        return NotImplemented
+    if not indices.flags.c_contiguous:
+        return NotImplemented
+    out = empty(self.shape, self.dtype, 0)
+    function = kernels.named("rows", "max_pool_backward", **_macros(self))
+    planes = math.prod(self.shape[:-2])
+    args = (out, grad, indices, planes, math.prod(self.shape[-2:]), math.prod(grad.shape[-2:]))
+    kernels.launch(function, _blocks(grad.size), 256, args)
+    return out
+
+
+def _takes_convolution(
+    input: Any, weight: Any, stride: Any, transposed: bool, groups: int, *more: Any
+) -> bool:
+    return (
+        input.ndim == 4
+        and len(stride) == 2
+        and not transposed
+        and groups == 1
+        and input.size > 0
+        and weight.size > 0
+        and input.shape[1] == weight.shape[1]
+        and _are_plain(input, weight, *more)
+    )
+
+
+def _patches(kernels: Any, input: Any, weight: Any, lengths: Any, *how: Any) -> Any:
+    """The patches of a picture as (batch, channels x kernel, places); for 1x1 the picture."""
+    batch, channels = input.shape[:2]
+    kernel = weight.shape[2:]
+    if (
+        tuple(kernel) == (1, 1)
+        and all([tuple(each) == (1, 1) for each in how[::2]])
+        and not any(how[1])
+    ):
+        return input.reshape(batch, channels, -1)
+    out = empty((batch, channels * math.prod(kernel), math.prod(lengths)), input.dtype)
+    function = kernels.named("rows", "patches", **_macros(input))
+    args = (out, input, *input.shape, *lengths, *kernel, *sum(map(tuple, how), ()))
+    kernels.launch(function, _blocks(out.size), 256, args)
+    return out
+
+
+@own("convolution")
+def convolution(
+    kernels: Any,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Any:
+    """A convolution of pictures as a product of matrices."""
+    if not _takes_convolution(input, weight, stride, transposed, groups, bias):
+        return NotImplemented
+    lengths = [
+        (length + 2 * p - d * (k - 1) - 1) // s + 1
+        for length, k, s, p, d in zip(
+            input.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True
+        )
+    ]
+    if min(lengths) < 1:
+        return NotImplemented
+    columns = _patches(kernels, input, weight, lengths, stride, padding, dilation)
+    out = np.matmul(weight.reshape(weight.shape[0], -1), columns)
+    if bias is not None:
+        np.add(out, bias.reshape(-1, 1), out=out)
+    return out.reshape(len(input), weight.shape[0], *lengths)
+
+
+@own("convolution_backward")
+def convolution_gradients(
+    kernels: Any,
+    grad: Any,
+    input: Any,
+    weight: Any,
+    bias_sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    needs: Any,
+) -> Any:
+    """The gradients of input, weight and bias of such a convolution."""
+    if not _takes_convolution(input, weight, stride, transposed, groups, grad):
+        return NotImplemented
+    batch, outputs, *lengths = grad.shape
+    flat = grad.reshape(batch, outputs, -1)
+    for_input = for_weight = for_bias = None
+    matrix = weight.reshape(outputs, -1)
+    if needs[0]:
+        columns = np.matmul(matrix.T, flat)
+        for_input = _gathered(kernels, columns, input, weight, lengths, stride, padding, dilation)
+    if needs[1]:
+        columns = _patches(kernels, input, weight, lengths, stride, padding, dilation)
+        products = np.matmul(flat, columns.swapaxes(1, 2))
+        for_weight = np.add.reduce(products, axis=0).reshape(weight.shape)
+    if needs[2]:
+        for_bias = np.add.reduce(np.add.reduce(flat, axis=2), axis=0)
+    return for_input, for_weight, for_bias
+
+
+def _gathered(kernels: Any, columns: Any, input: Any, weight: Any, lengths: Any, *how: Any) -> Any:
+    """Sum what the patches have of each element."""
+    kernel = weight.shape[2:]
+    if (
+        tuple(kernel) == (1, 1)
+        and all([tuple(each) == (1, 1) for each in how[::2]])
+        and not any(how[1])
+    ):
+        return columns.reshape(input.shape)
+    out = empty(input.shape, input.dtype)
+    function = kernels.named("rows", "patches_backward", **_macros(input))
+    args = (out, columns, *input.shape, *lengths, *kernel, *sum(map(tuple, how), ()))
+    kernels.launch(function, _blocks(out.size), 256, args)
+    return out

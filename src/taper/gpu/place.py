@@ -1,0 +1,56 @@
+"""What the seam of foreign arrays asks of the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from taper.arrays.foreign import Place
+from taper.gpu import dispatch
+from taper.gpu.array import CudaArray, empty, empty_strided, new_array, to_device, to_host
+from taper.gpu.world import is_there
+
+
+class CudaPlace(Place):
+    """The GPU."""
+
+    __slots__ = ()
+
+    def empty(self, shape: Any, strides: Any, dtype: np.dtype[Any], where: Any) -> Any:
+        return empty_strided(shape, [step * dtype.itemsize for step in strides], dtype)
+
+    def filled(self, shape: Any, number: Any, dtype: np.dtype[Any], where: Any) -> Any:
+        return empty(shape, dtype, number)
+
+    def from_ndarray(self, array: np.ndarray, where: Any) -> Any:
+        return to_device(array)
+
+    def to_ndarray(self, array: Any) -> np.ndarray:
+        found: np.ndarray = to_host(array)
+        return found
+
+    def on_storage(
+        self, storage: Any, dtype: np.dtype[Any], offset: int, shape: Any, strides: Any
+    ) -> Any:
+        size = dtype.itemsize
+        return new_array(
+            CudaArray,
+            shape,
+            dtype,
+            storage,
+            offset * size,
+            tuple([each * size for each in strides]),
+        )
+
+    def rescued(self, op: Any, arguments: Any, error: Exception) -> Any:
+        """What a kernel gives that failed on the device: the same on the processor."""
+        if isinstance(error, RuntimeError | ValueError | IndexError) or not is_there(arguments):
+            raise error
+        return dispatch.on_host(
+            lambda *given: op.call(op.forward, given), tuple(arguments), {}, f"operator {op.name}"
+        )
+
+
+PLACE = CudaPlace()
+CudaArray.place = PLACE

@@ -1,0 +1,192 @@
+"""CUDA C++ for ufuncs: one kernel for an expression, its dtypes and how its operands lie.
+
+Owns: the expression of each ufunc and the text around it.  Compiles and launches nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+# The type of a dtype in C++, and the one that it is computed in.
+TYPES: dict[np.dtype, tuple[str, str]] = {
+    np.dtype(name): (text, text)
+    for name, text in {
+        "?": "bool",
+        "i1": "signed char",
+        "u1": "unsigned char",
+        "i2": "short",
+        "u2": "unsigned short",
+        "i4": "int",
+        "u4": "unsigned int",
+        "i8": "long long",
+        "u8": "unsigned long long",
+        "f4": "float",
+        "f8": "double",
+    }.items()
+}
+TYPES[np.dtype("f2")] = ("half_t", "float")
+TYPES[BFLOAT16] = ("bfloat_t", "float")
+
+PRELUDE = (Path(__file__).parent / "kernels" / "prelude.cu").read_text(encoding="utf-8")
+
+_FLOATS = "f"
+_ORDERED = "fiu"
+_ANY = "fiub"
+
+# ufunc -> (expression of a, b; kinds of the dtype that it is computed in).
+EXPRESSIONS: dict[Any, tuple[str, str]] = {
+    np.add: ("a + b", _ORDERED),
+    np.subtract: ("a - b", _ORDERED),
+    np.multiply: ("a * b", _ORDERED),
+    np.divide: ("a / b", _FLOATS),
+    np.negative: ("-a", _ORDERED),
+    np.positive: ("a", _ORDERED),
+    np.square: ("a * a", _ORDERED),
+    np.reciprocal: ("(C)1 / a", _FLOATS),
+    np.absolute: ("abs(a)", "fi"),
+    np.fabs: ("fabs(a)", _FLOATS),
+    np.sqrt: ("sqrt(a)", _FLOATS),
+    np.cbrt: ("cbrt(a)", _FLOATS),
+    np.exp: ("exp(a)", _FLOATS),
+    np.exp2: ("exp2(a)", _FLOATS),
+    np.expm1: ("expm1(a)", _FLOATS),
+    np.log: ("log(a)", _FLOATS),
+    np.log2: ("log2(a)", _FLOATS),
+    np.log10: ("log10(a)", _FLOATS),
+    np.log1p: ("log1p(a)", _FLOATS),
+    np.sin: ("sin(a)", _FLOATS),
+    np.cos: ("cos(a)", _FLOATS),
+    np.tan: ("tan(a)", _FLOATS),
+    np.arcsin: ("asin(a)", _FLOATS),
+    np.arccos: ("acos(a)", _FLOATS),
+    np.arctan: ("atan(a)", _FLOATS),
+    np.sinh: ("sinh(a)", _FLOATS),
+    np.cosh: ("cosh(a)", _FLOATS),
+    np.tanh: ("tanh(a)", _FLOATS),
+    np.arcsinh: ("asinh(a)", _FLOATS),
+    np.arccosh: ("acosh(a)", _FLOATS),
+    np.arctanh: ("atanh(a)", _FLOATS),
+    np.floor: ("floor(a)", _FLOATS),
+    np.ceil: ("ceil(a)", _FLOATS),
+    np.trunc: ("trunc(a)", _FLOATS),
+    np.rint: ("rint(a)", _FLOATS),
+    np.sign: ("sign_of<C>(a)", "fi"),
+    np.maximum: ("larger<C>(a, b)", _ANY),
+    np.minimum: ("smaller<C>(a, b)", _ANY),
+    np.fmax: ("fmax(a, b)", _FLOATS),
+    np.fmin: ("fmin(a, b)", _FLOATS),
+    np.power: ("pow(a, b)", _FLOATS),
+    np.arctan2: ("atan2(a, b)", _FLOATS),
+    np.hypot: ("hypot(a, b)", _FLOATS),
+    np.fmod: ("fmod(a, b)", _FLOATS),
+    np.copysign: ("copysign(a, b)", _FLOATS),
+    np.floor_divide: ("floor_quotient<C>(a, b)", _FLOATS),
+    np.remainder: ("floor_rest<C>(a, b)", _FLOATS),
+    np.logaddexp: ("both(a, b)", _FLOATS),
+    np.equal: ("a == b", _ANY),
+    np.not_equal: ("a != b", _ANY),
+    np.less: ("a < b", _ANY),
+    np.less_equal: ("a <= b", _ANY),
+    np.greater: ("a > b", _ANY),
+    np.greater_equal: ("a >= b", _ANY),
+    np.logical_and: ("a && b", _ANY),
+    np.logical_or: ("a || b", _ANY),
+    np.logical_xor: ("!a != !b", _ANY),
+    np.logical_not: ("!a", _ANY),
+    np.isnan: ("a != a", _FLOATS),
+    np.isinf: ("isinf(a)", _FLOATS),
+    np.isfinite: ("isfinite(a)", _FLOATS),
+    np.signbit: ("signbit(a)", _FLOATS),
+    np.bitwise_and: ("a & b", "iub"),
+    np.bitwise_or: ("a | b", "iub"),
+    np.bitwise_xor: ("a ^ b", "iub"),
+    np.invert: ("~a", "iu"),
+    np.conjugate: ("a", _ORDERED),
+}
+
+
+def dtype_kind(dtype: np.dtype) -> str:
+    """The kind of a dtype: that of bfloat16 is "f" here."""
+    return "f" if dtype == BFLOAT16 else dtype.kind
+
+
+LETTERS = "abcd"
+
+
+def kernel(
+    expression: str,
+    computed: Sequence[np.dtype],
+    given: Sequence[np.dtype],
+    result: np.dtype,
+    scalars: Sequence[bool],
+    dims: int,
+) -> str:
+    """The text of a kernel named `k`.
+
+    Operands come in their dtypes (`given`), are cast to those of the expression (`computed`), and
+    are numbers where `scalars` says so.  `dims` is 0 if all arrays lie alike without gaps, else how
+    many dimensions there are, each with a length and a stride (in elements) for each operand.
+    """
+    letters = LETTERS[: len(given)]
+    parameters = [f"{TYPES[result][0]} *out"]
+    for letter, dtype, number in zip(letters, given, scalars, strict=True):
+        text = TYPES[dtype][0]
+        parameters.append(
+            f"{text} {letter}_" if number else f"const {text} *__restrict__ {letter}_"
+        )
+    parameters.append("long long n")
+    lines = []
+    if dims:
+        parameters.append("const Form form")
+    for letter, dtype, number in zip(letters, computed, scalars, strict=True):
+        place = "" if number else "[i]" if not dims else f"[at_{letter}]"
+        lines.append(
+            f"const {TYPES[dtype][1]} {letter} = ({TYPES[dtype][1]})load({letter}_{place});"
+        )
+    computing = TYPES[computed[0]][1]
+    where = "i" if not dims else "at_out"
+    lines.append(f"typedef {computing} C;")
+    lines.append(f"out[{where}] = put<{TYPES[result][0]}>({expression});")
+    body = "\n        ".join(lines)
+    walk = _walk(letters, scalars, dims) if dims else ""
+    form = (
+        f"struct Form {{ int length[{dims}]; long long step[{dims}][{len(given) + 1}]; }};\n"
+        if dims
+        else ""
+    )
+    return (
+        f"{PRELUDE}{form}"
+        f'extern "C" __global__ void k({", ".join(parameters)}) {{\n'
+        "    const long long stride = (long long)gridDim.x * blockDim.x;\n"
+        "    const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    for (long long i = first; i < n; i += stride) {\n"
+        f"        {walk}{body}\n    }}\n}}\n"
+    )
+
+
+def _walk(letters: str, scalars: Sequence[bool], dims: int) -> str:
+    """Where the operands of element `i` lie; the last dimension is the innermost."""
+    names = ["out"] + [each for each, number in zip(letters, scalars, strict=True) if not number]
+    columns = [0] + [nr + 1 for nr, number in enumerate(scalars) if not number]
+    lines = ["long long rest = i;", *(f"long long at_{name} = 0;" for name in names)]
+    for dim in range(dims - 1, -1, -1):
+        if dim:
+            lines.append(
+                f"{{ const long long up = rest / form.length[{dim}]; "
+                f"const long long here = rest - up * form.length[{dim}]; rest = up;"
+            )
+        else:
+            lines.append("{ const long long here = rest;")
+        lines += [
+            f"at_{name} += here * form.step[{dim}][{column}];"
+            for name, column in zip(names, columns, strict=True)
+        ]
+        lines.append("}")
+    return "\n        ".join(lines) + "\n        "

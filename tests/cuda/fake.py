@@ -1,0 +1,141 @@
+"""A device without a device: NumPy computes, and the processor may not read the arrays' addresses.
+
+The addresses of arrays lie in memory without any access; what they mean lies elsewhere, at a fixed
+distance.  So a piece of code that takes an array on the device for one of the processor's ends the
+process, as it would on a machine with a GPU.
+"""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import mmap
+from typing import Any
+
+import numpy as np
+
+from taper.gpu.array import CudaArray, address, new_array, root_block
+from taper.gpu.memory import Pool
+
+SIZE = 1 << 30
+# NumPy's functions that CuPy 14 lacks.
+LACKING = frozenset(
+    """asmatrix block bmat einsum_path frompyfunc geomspace histogram_bin_edges insert matrix matvec
+    nanpercentile nanquantile ndenumerate nditer polyder polydiv polyint spacing unstack vecdot
+    vecmat fmax_reduce""".split()
+)
+_KNOWN = frozenset(np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
+
+
+def _reserve() -> int:
+    """An address range that nobody may read or write."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    found: int = libc.mmap(None, SIZE, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000, -1, 0)
+    return found
+
+
+class Runtime:
+    """What `taper.gpu.cupy_runtime.Runtime` offers, computed by NumPy."""
+
+    name = "fake"
+    kernels = None
+    stream = 0
+
+    def __init__(self, limit: int = SIZE) -> None:
+        self.start = _reserve()
+        self.memory = mmap.mmap(-1, SIZE)
+        self.real = ctypes.addressof(ctypes.c_char.from_buffer(self.memory))
+        self.next = 512
+        self.limit = limit
+        self.free: dict[int, list[int]] = collections.defaultdict(list)
+        self.sizes: dict[int, int] = {}
+        self.pool = Pool(self._allocate, self._release, lambda: self.stream, self.room)
+        self.lent = collections.Counter()
+
+    def _allocate(self, size: int) -> int:
+        if self.free[size]:
+            return self.free[size].pop()
+        if self.next + size > self.limit:
+            raise MemoryError
+        found = self.start + self.next
+        self.next += size
+        self.sizes[found] = size
+        return found
+
+    def _release(self, place: int) -> None:
+        self.free[self.sizes[place]].append(place)
+
+    def room(self) -> tuple[int, int]:
+        kept = sum(self.sizes[each] for all_free in self.free.values() for each in all_free)
+        return self.limit - self.next + kept, self.limit
+
+    @staticmethod
+    def knows(dtype: np.dtype) -> bool:
+        return dtype in _KNOWN
+
+    def lend(self, array: Any) -> np.ndarray:
+        """A NumPy array on what the elements mean."""
+        block = root_block(array)
+        buffer = (ctypes.c_char * block.size).from_address(block.address - self.start + self.real)
+        buffer.block = block  # as long as somebody looks, the room is taken
+        offset = address(array) - block.address if array.size else 0
+        return np.ndarray(array.shape, array.dtype, buffer, offset, array.strides)
+
+    def adopt_all(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray | np.generic):
+            return self.adopt(np.asarray(value))
+        if isinstance(value, tuple):
+            made = [self.adopt_all(each) for each in value]
+            return value._make(made) if hasattr(value, "_make") else tuple(made)
+        if isinstance(value, list):
+            return [self.adopt_all(each) for each in value]
+        return value
+
+    def adopt(self, array: np.ndarray) -> Any:
+        block = self.pool.take(array.nbytes)
+        if not array.flags.forc:
+            array = array.copy(order="K") if array.copy(order="K").flags.forc else array.copy()
+        made = new_array(CudaArray, array.shape, array.dtype, block, 0, array.strides)
+        if made.size:
+            self.lend(made)[...] = array
+        return made
+
+    def assign(self, target: Any, value: Any) -> None:
+        self.lend(target)[...] = self.lend(value) if value.__class__ is CudaArray else value
+
+    def copy_in(self, target: Any, source: np.ndarray) -> None:
+        self.lend(target)[...] = source
+
+    def copy_out(self, target: np.ndarray, source: Any) -> None:
+        target[...] = self.lend(source)
+
+    def function(self, module: str, name: str) -> Any:
+        space: Any = np
+        for part in module.split(".")[1:]:
+            space = getattr(space, part, None)
+        if name in LACKING or space is None:
+            return None
+        found = getattr(space, name, None)
+        if found is not None:
+            self.lent[name] += 1
+        return found
+
+    @staticmethod
+    def scatter(called: Any) -> Any:
+        return called.at
+
+    @staticmethod
+    def elementwise(called: Any, inputs: Any, out: Any) -> Any:
+        return NotImplemented
+
+    @staticmethod
+    def reduction(called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
+        return NotImplemented
+
+    def synchronize(self) -> None:
+        pass
+
+    def empty_cache(self) -> None:
+        self.pool.give_back()

@@ -1,0 +1,176 @@
+"""Checks of the seam on the fake device, run in a process of their own: prints what failed.
+
+A process with a device in use is another one than the rest of the suite wants: the device stays.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import sys
+import traceback
+
+faulthandler.enable()
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+
+import numpy as np  # noqa: E402
+from fake import Runtime  # noqa: E402
+
+import taper as torch  # noqa: E402
+from taper.gpu import state  # noqa: E402
+
+LIMIT = 64 << 20
+
+
+def check_where_tensors_are():
+    x = torch.ones(2, 3, device="cuda")
+    assert str(x.device) == "cuda:0" and x.is_cuda and not x.is_cpu and x.get_device() == 0
+    assert x.cpu().device.type == "cpu" and x.cpu().tolist() == [[1.0] * 3] * 2
+    assert x.to("cuda") is x and x.cuda() is x and x.cuda(0) is x
+    assert (x + x).device == x.device and x.t().device == x.device
+    assert repr(x) == "tensor([[1., 1., 1.],\n        [1., 1., 1.]], device='cuda:0')"
+    assert torch.zeros_like(x).is_cuda and x.new_ones(2).is_cuda
+    assert torch.tensor([1.5], device="cuda:0").item() == 1.5
+
+
+def check_default_device():
+    with torch.device("cuda"):
+        assert torch.ones(2).is_cuda and torch.arange(3).is_cuda
+    assert torch.ones(2).is_cpu
+    torch.set_default_device("cuda")
+    try:
+        assert torch.zeros(1).is_cuda
+    finally:
+        torch.set_default_device(None)
+
+
+def check_mixed_devices():
+    x, y = torch.ones(2, device="cuda"), torch.ones(2)
+    for call in (lambda: x + y, lambda: y + x, lambda: torch.matmul(x, y)):
+        try:
+            call()
+        except RuntimeError as error:
+            assert str(error).startswith("Expected all tensors to be on the same device"), error
+        else:
+            raise AssertionError("tensors of two devices were combined")
+    assert (x * torch.tensor(2.0)).tolist() == [2.0, 2.0]  # a 0-d tensor is a number
+    assert (torch.tensor(2.0) * x).is_cuda
+
+
+def check_no_numpy():
+    try:
+        torch.ones(2, device="cuda").numpy()
+    except TypeError as error:
+        assert "can't convert cuda:0 device type tensor to numpy" in str(error)
+    else:
+        raise AssertionError("an address of the device was given away")
+
+
+def check_training_equals_the_cpu():
+    losses = {}
+    for device in ("cpu", "cuda"):
+        torch.manual_seed(0)
+        net = torch.nn.Sequential(
+            torch.nn.Conv2d(1, 4, 3, padding=1),
+            torch.nn.BatchNorm2d(4),
+            torch.nn.ReLU(),
+            torch.nn.MaxPool2d(2),
+            torch.nn.Flatten(),
+            torch.nn.Linear(4 * 16, 8),
+            torch.nn.LayerNorm(8),
+            torch.nn.GELU(),
+            torch.nn.Linear(8, 3),
+        )
+        x, y = torch.randn(6, 1, 8, 8), torch.arange(6).remainder(3)
+        net, x, y = net.to(device), x.to(device), y.to(device)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
+        losses[device] = []
+        for _ in range(6):
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            loss.backward()
+            optimizer.step()
+            losses[device].append(loss.item())
+    assert np.allclose(losses["cpu"], losses["cuda"], rtol=1e-4), losses
+    assert losses["cpu"][-1] < losses["cpu"][0]
+
+
+def check_memory():
+    before = torch.cuda.memory_allocated()
+    x = torch.empty(1000, device="cuda")
+    assert torch.cuda.memory_allocated() - before == 4096
+    view = x[10:]
+    del x
+    assert torch.cuda.memory_allocated() - before == 4096  # the view holds the room
+    del view
+    assert torch.cuda.memory_allocated() == before
+    assert torch.cuda.max_memory_allocated() >= before + 4096
+    assert torch.cuda.memory_reserved() >= torch.cuda.memory_allocated()
+
+
+def check_out_of_memory():
+    held = []
+    try:
+        while True:
+            held.append(torch.empty(1 << 20, device="cuda"))
+    except torch.OutOfMemoryError as error:
+        assert str(error).startswith("CUDA out of memory. Tried to allocate 4.00 MiB."), error
+    count = len(held)
+    held.clear()
+    again = [torch.empty(1 << 20, device="cuda") for _ in range(count)]  # the room is there again
+    assert again[0].is_cuda
+
+
+def check_gradients_and_leaves():
+    w = torch.ones(3, device="cuda", requires_grad=True)
+    (w * w).sum().backward()
+    (w * w).sum().backward()
+    assert w.grad.is_cuda and w.grad.tolist() == [4.0] * 3
+    x = torch.ones(3, requires_grad=True)
+    (x.cuda() * 2).sum().backward()  # back over the device's edge
+    assert x.grad.is_cpu and x.grad.tolist() == [2.0] * 3
+    (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
+    assert torch.autograd.grad(g.sum(), w)[0].tolist() == [6.0] * 3
+
+
+def check_writes():
+    x = torch.zeros(3, 4, device="cuda")
+    x[1] = 2
+    x[:, 1] += 1
+    x[x > 2] = -1
+    x.t()[2].fill_(7)
+    assert x.tolist() == [[0, 1, 7, 0], [2, -1, 7, 2], [0, 1, 7, 0]]
+    x.copy_(torch.arange(12.0).reshape(3, 4))
+    assert x.sum().item() == 66
+    host = torch.empty(3, 4)
+    host.copy_(x)
+    assert host.sum().item() == 66
+
+
+def check_rows_of_the_table():
+    import table
+
+    rows = table.ROWS[3::16]
+    found = {case.name: table.problems_of(case) for case in rows}
+    bad = {name: each[0] for name, each in found.items() if each}
+    assert len(bad) <= len(rows) // 12, bad
+
+
+def main() -> None:
+    state.start(Runtime(LIMIT))
+    failed = 0
+    for name, check in list(globals().items()):
+        if name.startswith("check_"):
+            try:
+                check()
+                print("passed", name, flush=True)
+            except BaseException:
+                failed += 1
+                print("failed", name, flush=True)
+                traceback.print_exc(file=sys.stdout)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
