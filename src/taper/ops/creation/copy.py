@@ -25,7 +25,7 @@ from taper.arrays.strides import (
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
-from taper.device import CPU, contiguous_format, preserve_format, usable
+from taper.device import CPU, contiguous_format, preserve_format, strided, usable
 from taper.factory import check_memory_format, refuse
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.opdef.operands import NUMBERS, broadcast_clash
@@ -572,6 +572,12 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 def _refuse_source(target: Tensor, source: Tensor) -> None:
     if target is not source:
+        if source.__class__ is not Tensor and source.layout is not strided:
+            kind = target.dtype.scalar_type, source.dtype.scalar_type
+            raise RuntimeError(
+                "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+                f"torch.{kind[0]}Tensor and src type = torch.sparse.{kind[1]}Tensor"
+            )
         refuse_overlap(target._array)
         refuse_shared_memory(target, source)
 
