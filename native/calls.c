@@ -91,6 +91,7 @@ static _Thread_local PyObject *leader;
 
 /* lead_calls(function or None): calls of modules on this thread go there; returns what they went to before. */
 PyObject *taper_lead_calls(PyObject *self, PyObject *value) {
+    if (value != Py_None && !PyCallable_Check(value)) return PyErr_Format(PyExc_TypeError, "lead_calls(function or None)");
     PyObject *before = leader;
     leader = value == Py_None ? NULL : held(value);
     return before == NULL ? held(Py_None) : before;
@@ -111,8 +112,7 @@ static PyObject *call_leader(PyObject *module, PyObject *const *args, Py_ssize_t
     return result;
 }
 
-static PyObject *call_module(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
-    if (leader != NULL) return call_leader(module, args, count, names);
+static PyObject *call_alone(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     int hooked = is_hooked(module);
     if (hooked < 0) return NULL;
     PyObject *outer = running, *result;
@@ -123,6 +123,16 @@ static PyObject *call_module(PyObject *module, PyObject *const *args, Py_ssize_t
     running = outer;
     Py_XDECREF(inner);
     return result;
+}
+
+static PyObject *call_module(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    return (leader != NULL ? call_leader : call_alone)(module, args, count, names);
+}
+
+/* call_module(module, ...): the module itself; calls of others inside of it go where they are led. */
+PyObject *taper_call_module(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+    if (count < 1 || forward_name == NULL) return PyErr_Format(PyExc_TypeError, "call_module(module, ...)");
+    return call_alone(args[0], args + 1, count - 1, names);
 }
 
 static PyMethodDef call_method = {

@@ -131,7 +131,11 @@ static PyObject *laid_out(PyObject *sum, PyObject *present, PyObject *grad) {
 static PyObject *add(PyObject *present, PyObject *grad, int tensors, int in_place) {
     PyObject *arguments[] = {present, grad, present}, *sum;
     int count = in_place && are_alike(present, grad) ? 3 : 2;
-    if (tensors) sum = PyNumber_Add(present, grad);
+    /* Sparse gradients are tensors in any pass; PyTorch adds the last to arrive first. */
+    int sparse = !tensors && (is_leaf(present) || is_leaf(grad));
+    tensors = tensors || sparse;
+    if (sparse) sum = PyNumber_Add(grad, present);
+    else if (tensors) sum = PyNumber_Add(present, grad);
     else sum = PyObject_Vectorcall(names.add, arguments, (size_t)count, NULL);
     if (sum != NULL && !tensors && PyArray_IsScalar(sum, Generic)) Py_SETREF(sum, PyArray_FROM_O(sum));
     if (sum != NULL && !tensors && count == 2 && lies_otherwise(sum, present))

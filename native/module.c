@@ -18,6 +18,7 @@ static PyMethodDef methods[] = {
     ROW(know_frames),
     ROW(know_calls),
     ROW_OF_ONE(lead_calls),
+    {"call_module", (PyCFunction)(void (*)(void))taper_call_module, METH_FASTCALL | METH_KEYWORDS, NULL},
     ROW(module_running),
     ROW_OF_ONE(wrap),
     ROW_OF_ONE(user_frame),

@@ -62,6 +62,7 @@ SEVERAL(know_leaves);
 SEVERAL(know_frames);
 SEVERAL(know_calls);
 ONE(lead_calls);
+PyObject *taper_call_module(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 SEVERAL(module_running);
 ONE(wrap);
 ONE(user_frame);

@@ -350,9 +350,9 @@ PyObject *taper_failed_step(PyObject *self, PyObject *value) {
 PyObject *taper_use_compiled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 3) return PyErr_Format(PyExc_TypeError, "use_compiled(program, step, address)");
     Program *program = program_of(args[0]);
-    const long nr = PyLong_AsLong(args[1]);
-    void *address = PyLong_AsVoidPtr(args[2]);
-    if (program == NULL || PyErr_Occurred()) return NULL;
+    const long nr = program == NULL ? -1 : PyLong_AsLong(args[1]);
+    void *address = PyErr_Occurred() ? NULL : PyLong_AsVoidPtr(args[2]);
+    if (PyErr_Occurred()) return NULL;
     if (nr < 0 || nr >= program->steps || program->step_list[nr].kind != GROUP || address == NULL)
         return PyErr_Format(PyExc_ValueError, "use_compiled: there is no such group");
     atomic_store(&program->step_list[nr].of.group.compiled, (void (*)(char **, long))address);

@@ -53,7 +53,7 @@ def models(torch):
         y = torch.topk(torch.relu(x), 2).values
         y = torch.linalg.norm(torch.special.erf(y))
         y = F.softmax(F.gelu(F.linear(y, x)), dim=-1)
-        y = torch.einsum("ij,jk->ik", operator.add(y, 1), y)
+        y = torch.einsum("ij,jk->ik", (operator.add(y, 1), y))
         y = F.max_pool2d(torch.where(y > 0, y, 0.0), 2)
         y = F.interpolate(y, scale_factor=2.0, mode="bilinear")
         y = F.layer_norm(F.scaled_dot_product_attention(y, y, y), (3,))

@@ -59,7 +59,8 @@ def test_the_norm_can_be_chosen():
     assert taper.allclose(weight, taper.tensor([[3 / 7, 4 / 7], [0.5, 0.0], [0.5, 0.5]]))
 
 
-def test_sparse_gradients_are_not_provided():
-    found = embedding(taper.tensor(NUMBERS), table(), sparse=True)
-    with pytest.raises(NotImplementedError, match="use sparse=False"):
-        found.sum().backward()
+def test_sparse_gradient_has_a_row_for_each_index():
+    weight = table()
+    embedding(taper.tensor(NUMBERS), weight, sparse=True).sum().backward()
+    assert weight.grad.is_sparse
+    assert weight.grad._nnz() == taper.tensor(NUMBERS).numel()

@@ -48,10 +48,11 @@ def test_long_rows_are_shortened_in_place():
     assert (norms[NUMBERS] <= 0.5 + 1e-5).all()
 
 
-def test_sparse_gradients_are_refused():
+def test_sparse_gradient_has_a_row_for_each_index():
     layer = nn.EmbeddingBag(6, 3, sparse=True)
-    with pytest.raises(NotImplementedError, match="sparse gradients are not provided"):
-        layer(NUMBERS, OFFSETS).sum().backward()
+    layer(NUMBERS, OFFSETS).sum().backward()
+    assert layer.weight.grad.is_sparse
+    assert layer.weight.grad._nnz() == len(NUMBERS)
 
 
 def test_weights_of_samples_need_sums():

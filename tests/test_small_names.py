@@ -81,7 +81,7 @@ def test_all_futures_together():
 # --- what is left out ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ao", "export", "sparse"])
+@pytest.mark.parametrize("name", ["ao", "export"])
 def test_a_module_that_is_left_out_says_why(name):
     assert not hasattr(taper, name)
     with pytest.raises(AttributeError) as caught:

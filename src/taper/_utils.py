@@ -13,6 +13,7 @@ from taper.dtypes import dtype
 from taper.nn.parameter import _rebuild_parameter, _rebuild_parameter_with_state
 from taper.ops.shape.join import cat
 from taper.ops.shape.parts import narrow
+from taper.ops.sparse.rules import _rebuild_sparse_tensor
 from taper.pickling import _rebuild_tensor_v2
 from taper.tensor import Tensor
 from taper.utils.data._utils.errors import ExceptionWrapper
@@ -28,6 +29,7 @@ __all__ = [
     "_import_dotted_name",
     "_rebuild_parameter",
     "_rebuild_parameter_with_state",
+    "_rebuild_sparse_tensor",
     "_rebuild_tensor",
     "_rebuild_tensor_v2",
     "_reorder_tensors_as",

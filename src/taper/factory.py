@@ -158,7 +158,9 @@ def options(
 def _refuse_layout(function: str, layout: Any) -> NoReturn:
     if not isinstance(layout, Layout):
         refuse(function, "layout", 0, "torch.layout", layout)
-    raise NotImplementedError(f"{layout} tensors are not provided: make a strided tensor")
+    raise NotImplementedError(
+        f"{function}(): {layout} tensors are made by zeros, empty and torch.sparse_coo_tensor"
+    )
 
 
 def refuse_pinning(function: str, pin_memory: Any) -> None:

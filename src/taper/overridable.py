@@ -87,7 +87,7 @@ _PRIVATE = frozenset(
 # Methods that do not ask: what they call does.
 _SILENT = frozenset(
     "__class__ __getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ "
-    "__torch_function__ as_subclass new_view".split()
+    "__torch_dispatch__ __torch_function__ as_subclass".split()
 )
 # Functions of `torch` whose arguments are no tensors: only modes see them.
 MAKERS: frozenset[str] = frozenset(
@@ -127,8 +127,11 @@ class Asker:
 
     def __call__(self, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         if not switch.modes or switch.all_off:
-            if switch.off or self.maker:
+            if switch.off:
                 return run(*args, **kwargs)
+            if self.maker:  # what it reads of a tensor is no question either
+                with overrides.disabled():
+                    return run(*args, **kwargs)
             for each in args:
                 if type(each) not in _QUIET:
                     break

@@ -297,6 +297,54 @@ def tensor_repr(
     return f"Parameter containing:\n{text}" if parameter else text
 
 
+_INDEX_NAMES = {
+    "sparse_coo": ("indices",),
+    "sparse_csr": ("crow_indices", "col_indices"),
+    "sparse_csc": ("ccol_indices", "row_indices"),
+    "sparse_bsr": ("crow_indices", "col_indices"),
+    "sparse_bsc": ("ccol_indices", "row_indices"),
+}
+
+
+def sparse_repr(
+    where: Any,
+    content: np.ndarray,
+    *,
+    size: tuple[int, ...],
+    layout: Any,
+    requires_grad: bool = False,
+    grad_fn_name: str | None = None,
+    parameter: bool = False,
+) -> str:
+    """Return the ``repr`` of a sparse tensor with these indices and elements."""
+    names = _INDEX_NAMES[str(layout).removeprefix("torch.")]
+    arrays = where if isinstance(where, tuple) else (where,)
+    lines = []
+    for name, array in zip((*names, "values"), (*arrays, content), strict=True):
+        start = f"{name}=tensor("
+        indent = len("tensor(") + len(start)
+        shown = _contents(array, indent)
+        empty = f", size={tuple(array.shape)}" if not array.size else ""
+        lines.append(f"{start}{shown}{empty})")
+    counted = f"nnz={len(content) if len(arrays) == 1 else arrays[1].shape[-1]}"
+    suffixes = [f"size={size}", counted]
+    which = dtypes.FROM_NUMPY[content.dtype]
+    if _shows_dtype(which, False):
+        suffixes.append(f"dtype={which!r}")
+    suffixes.append(f"layout={layout}")
+    if grad_fn_name is not None:
+        suffixes.append(f"grad_fn=<{grad_fn_name}>")
+    elif requires_grad:
+        suffixes.append("requires_grad=True")
+    indent = len("tensor(")
+    between = ",\n" + " " * indent
+    text = "tensor(" + between.join(lines)
+    if len(arrays) == 1:  # the shape begins a line of its own
+        text, suffixes = text + between + suffixes[0], suffixes[1:]
+    text = _joined(text, suffixes, indent)
+    return f"Parameter containing:\n{text}" if parameter else text
+
+
 def format_scalar(array: np.ndarray, spec: str) -> str:
     """Return the text of a 0-d tensor in an f-string: that of its Python number.
 

@@ -327,9 +327,31 @@ def geometry(array: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     return array.shape, element_strides(array), storage_offset(array)
 
 
+def outline_of(tensor: Any) -> np.ndarray:
+    """The array of a tensor; of a sparse one an array that has its shape and dtype, and no memory.
+
+    For questions about shape and dtype: nobody may read or write the elements.
+    """
+    try:
+        array: np.ndarray = tensor._array
+    except AttributeError:
+        array = tensor._outline
+    return array
+
+
+def array_or_sparse(tensor: Tensor) -> Any:
+    """A gradient as passes over arrays know it: its array, or the sparse tensor itself."""
+    return tensor._array if tensor.layout is strided else tensor
+
+
 def array_of(value: Any) -> Any:
     """The array of a Tensor, and anything else as it is, for decisions that have no derivative."""
-    return value._array if isinstance(value, Tensor) else value
+    if not isinstance(value, Tensor):
+        return value
+    try:
+        return value._array
+    except AttributeError:
+        return value._outline  # type: ignore[attr-defined]
 
 
 def is_complex(value: Any) -> bool:

@@ -463,3 +463,44 @@ def test_found_w26_rrelu_draws_for_no_example(torch):
         torch.vmap(lambda n: torch.rrelu(-torch.ones(2), 0.1, 0.3, True), randomness="different")(
             torch.ones(3)
         )
+
+
+# --- gradients of a graph that was recorded outside ------------------------------------------
+
+
+def outer_programs(torch):
+    """Return functions whose graphs are recorded before `vmap` begins."""
+    return {
+        "view": lambda x: x.view(12)[:5] * 2,
+        "transpose": lambda x: x.t(),
+        "row": lambda x: x[1],
+        "expand": lambda x: x[:, :1].expand(3, 5),
+        "gather": lambda x: x.gather(1, torch.tensor([[0, 1], [2, 3], [1, 0]])),
+        "mask": lambda x: x[torch.tensor([[True, False, True, True]] * 3)],
+        "rows": lambda x: x[[0, 2]],
+        "products": lambda x: (x @ x.t()).softmax(1),
+        "written": lambda x: (x * 2).index_fill(0, torch.tensor([1]), 0.0).cumsum(0),
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["view", "transpose", "row", "expand", "gather", "mask", "rows", "products", "written"],
+)
+def test_vmap_over_grad_of_an_outer_graph_is_the_loop(torch, name):
+    f = outer_programs(torch)[name]
+    x = torch.arange(12.0, dtype=torch.float64).reshape(3, 4).sin().requires_grad_()
+    y = f(x)
+    grads = torch.arange(3.0 * y.numel(), dtype=y.dtype).cos().reshape(3, *y.shape)
+
+    def gradient(v):
+        return torch.autograd.grad(y, x, v, retain_graph=True)[0]
+
+    expected = torch.stack([gradient(each) for each in grads])
+    torch.testing.assert_close(torch.vmap(gradient)(grads), expected)
+    batched = torch.autograd.grad(y, x, grads, retain_graph=True, is_grads_batched=True)[0]
+    torch.testing.assert_close(batched, expected)
+    jacobian = torch.autograd.functional.jacobian
+    torch.testing.assert_close(
+        jacobian(f, x.detach(), vectorize=True), jacobian(f, x.detach(), vectorize=False)
+    )

@@ -127,7 +127,7 @@ def test_what_taper_does_not_have_is_named(name):
     refused(checkpoint(Name(module, attribute)), f"{name} is not provided", NotImplementedError)
 
 
-@pytest.mark.parametrize("kind", ["sparse", "q", "nested"])
+@pytest.mark.parametrize("kind", ["q", "nested"])
 def test_other_kinds_of_tensors_are_named(kind):
     name = Name("torch._utils", f"_rebuild_{'qtensor' if kind == 'q' else kind + '_tensor'}")
     refused(checkpoint(Call(name)), "save the dense tensor", NotImplementedError)

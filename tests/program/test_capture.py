@@ -316,3 +316,26 @@ def test_a_list_of_one_result_in_python():
         x = taper.randn(2, 2, 3) + number
         assert taper.equal(captured(x), function(x))
     assert "replayed 2 times" in captured.explain()
+
+
+def test_a_module_in_pieces_has_its_modules_captured_once_each():
+    class Telling(taper.nn.Module):
+        def forward(self, x: Any) -> Any:
+            told.append(len(told))
+            return x
+
+    told: list[int] = []
+    net = taper.nn.Sequential(taper.nn.Linear(2, 2), Telling(), taper.nn.Linear(2, 2))
+
+    def step(x: Any) -> Any:
+        told.append(len(told))
+        return net(x)
+
+    captured = taper.capture(step)
+    x = taper.ones(1, 2)
+    for _ in range(6):
+        assert captured(x).tolist() == net(x).tolist()
+    assert told == list(range(18))
+    heads = [each.split(":")[0] for each in captured.explain().splitlines()]
+    named = [each for each in heads if each in ("Sequential", "Linear", "Telling")]
+    assert named == ["Sequential", "Linear", "Telling", "Linear"]

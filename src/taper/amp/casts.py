@@ -26,6 +26,7 @@ import numpy as np
 from taper import dtypes
 from taper.autograd import detours
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
+from taper.device import strided
 from taper.opdef import inplace_function, method_of, methods, named_composites, registry
 from taper.ops.activation.leaky import prelu
 from taper.ops.attention.scaled import scaled_dot_product_attention
@@ -156,7 +157,7 @@ from taper.ops.reduction.sums import prod
 from taper.ops.shape.split import cat_along, stack
 from taper.ops.shape.triangle import trace
 from taper.ops.shape.view_copies import view_as_complex_copy
-from taper.tensor import Tensor
+from taper.tensor import Tensor, outline_of
 
 # fmt: off
 LOWER_PRECISION: tuple[Any, ...] = (
@@ -226,7 +227,7 @@ _SINGLE = np.dtype(np.float32)
 
 def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
     """Return a tensor as an operator sees it."""
-    array = tensor._array
+    array = outline_of(tensor)
     if array.dtype is dtype.numpy or array.dtype is _DOUBLE or not tensor.dtype.is_floating_point:
         return tensor
     settings = state.autocast_settings
@@ -240,7 +241,7 @@ def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
         and not state.mode & INFERENCE
     ):
         return _cast_once(tensor, dtype, state)
-    copy: Tensor = as_type(tensor, dtype)
+    copy: Tensor = as_type(tensor, dtype) if tensor.layout is strided else tensor.to(dtype)
     return copy
 
 
@@ -253,7 +254,7 @@ def _cast_once(weight: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
         state.mode = mode & ~NO_GRAD
         try:
             # Kept with the weight, so that no other object gets its identity while the block lasts.
-            known = cache[id(weight)] = weight, as_type(weight, dtype)
+            known = cache[id(weight)] = weight, weight.to(dtype)
         finally:
             state.mode = mode
     return known[1]

@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.foreign import is_foreign
 from taper.arrays.native import curve, native
 
 FLOAT32 = np.dtype(np.float32)
@@ -92,6 +93,8 @@ def in_blocks(function: Callable[..., ndarray], *arrays: ndarray) -> ndarray:
     """
     first = arrays[0]
     if first.size <= 2 * BLOCK or not all(each.flags.c_contiguous for each in arrays):
+        return function(*arrays)
+    if type(first) is not ndarray and is_foreign(first):
         return function(*arrays)
     flat = [each.reshape(-1) for each in arrays]
     result = np.empty_like(first)

@@ -29,7 +29,7 @@ from taper.autograd.meta import (
 from taper.autograd.node import LIVE
 from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.device import CPU, contiguous_format, strided
-from taper.tensor import Tensor, element_strides, wrap
+from taper.tensor import Tensor, array_or_sparse, element_strides, outline_of, wrap
 from taper.userwarning import warn_once
 
 LAST = 2**64 - 1  # sequence number: runs as soon as it is ready (§E12)
@@ -61,7 +61,7 @@ class AccumulateGrad(BuiltinNode):
     _offset = 0
 
     def __init__(self, variable: Tensor) -> None:
-        array = variable._array
+        array = outline_of(variable)
         meta = variable._autograd_meta
         self.variable = variable
         self._sequence = LAST
@@ -88,17 +88,19 @@ class AccumulateGrad(BuiltinNode):
         grad = grads[0]
         meta = self.variable._autograd_meta
         if local.state.mode & NO_GRAD:  # a pass on Tensors for the sake of tangents
-            if grad is not None and are_formulas_seen(local.state):
+            if grad is not None and grad.layout is strided and are_formulas_seen(local.state):
                 _accumulate_seen(self.variable, meta, grad)
                 grad = None
-            return self._run([grad if grad is None else grad._array])
+            return self._run([grad if grad is None else array_or_sparse(grad)])
         if grad is not None and self.variable._requires_grad:
             with lock:
-                if meta.grad is None:
-                    meta.grad = _recorded_copy(grad, self.variable._array)
+                if _is_sparse(grad) or _is_sparse(meta.grad):
+                    meta.grad = _sum_of_sparse(meta.grad, grad)
+                elif meta.grad is None:
+                    meta.grad = _recorded_copy(grad, outline_of(self.variable))
                 else:
                     meta.grad = meta.grad + grad
-                    _watch_layout(meta.grad._array, self.variable._array, " ")
+                    _watch_layout(meta.grad._array, outline_of(self.variable), " ")
         if meta.post_accumulate_hooks:
             self._run_post_accumulate_hooks(meta)
         return ()
@@ -119,17 +121,47 @@ def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
         return
     with lock:
         total = meta.grad
-        if total is not None:
+        if isinstance(grad, Tensor) or (total.__class__ is not Tensor and _is_sparse(total)):
+            meta.grad = _sum_of_sparse(total, grad)
+        elif total is not None:
             add_into(total, grad)
             if meta.odd_layout:
-                _watch_layout(total._array, leaf._array)
+                _watch_layout(total._array, outline_of(leaf))
         else:
             shared = sys.getrefcount(grad) > _SOLE_OWNER
             if shared or not _may_keep(grad, leaf):
-                grad = _laid_out(grad, leaf._array)
+                grad = _laid_out(grad, outline_of(leaf))
             meta.grad = wrap(grad)
             if local.state.mode & INFERENCE:
                 meta.grad._counter = INFERENCE_COUNTER
+
+
+# --- sparse gradients -------------------------------------------------------------------------
+
+
+def _is_sparse(grad: Any) -> bool:
+    """Whether a gradient is a tensor that has no array."""
+    return isinstance(grad, Tensor) and grad.layout is not strided
+
+
+def _sum_of_sparse(total: Any, grad: Any) -> Tensor:
+    """The gradient of a leaf, if what it has or what arrives is sparse.
+
+    Two sparse ones stay the same tensor; a dense one is written into; dense after sparse gives a
+    new tensor, as in PyTorch.
+    """
+    value: Any = grad if isinstance(grad, Tensor) else wrap(grad)
+    recorded = not local.state.mode & NO_GRAD
+    if total is None:
+        fresh: Tensor = value.clone() if recorded else value._as_gradient()
+        return fresh
+    if _is_sparse(total) and not _is_sparse(value):
+        result: Tensor = value + total
+        return result
+    if recorded:
+        return total + value
+    total.add_(value)
+    return total
 
 
 def _accumulate_seen(leaf: Tensor, meta: AutogradMeta, grad: Tensor) -> None:
@@ -187,7 +219,7 @@ def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:
             return False
     if not grad.flags.writeable:
         return False
-    if grad.strides == variable._array.strides:
+    if grad.strides == outline_of(variable).strides:
         return True
     if local.state.grad_layout:
         return False
@@ -274,7 +306,7 @@ def remember_former(leaf: Tensor, kept: bool) -> None:
         node = None
     else:
         meta.accumulator = nobody
-    array = leaf._array
+    array = outline_of(leaf)
     record = FormerData(array.shape, array.dtype, local.state.sequence, node)
     meta.former = [*(meta.former or [])[1 - _REMEMBERED :], record]
 
@@ -284,7 +316,8 @@ def former_metadata(leaf: Tensor, sequence: int) -> tuple[tuple[int, ...], Any]:
     for record in leaf._autograd_meta.former or ():
         if sequence < record.until:
             return record.shape, record.dtype
-    return leaf._array.shape, leaf._array.dtype
+    array = outline_of(leaf)
+    return array.shape, array.dtype
 
 
 def former_accumulator(leaf: Tensor, sequence: int) -> AccumulateGrad | None:

@@ -22,9 +22,9 @@ from taper.autograd.overrides import call_overrider, overrider
 from taper.autograd.state import DUAL, State, local
 from taper.autograd.transforms import refuse_backward
 from taper.autograd.views import gradient_edge, requires_grad
-from taper.device import preserve_format
+from taper.device import preserve_format, strided
 from taper.size import Size
-from taper.tensor import Tensor, element_strides, wrap
+from taper.tensor import Tensor, array_or_sparse, element_strides, outline_of, wrap
 from taper.userwarning import warn_once
 
 
@@ -79,7 +79,8 @@ def _metadata(output: Any) -> tuple[tuple[int, ...], Any]:
         return metadata
     if not isinstance(output, Tensor):
         raise AssertionError("Expected output to be a torch.Tensor")
-    return output._array.shape, output._array.dtype
+    array = outline_of(output)
+    return array.shape, array.dtype
 
 
 def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> list[Any]:
@@ -101,11 +102,11 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
         if node is None:
             without = position if without < 0 else without
             continue
-        if grad._array.shape != node._output_metadata(nr)[0]:
+        if outline_of(grad).shape != node._output_metadata(nr)[0]:
             grad = _fitted_root(grad, node._output_metadata(nr)[0], position)
-        array = grad._array
+        array = outline_of(grad)
         fits = array.dtype is dtype or array.dtype == dtype
-        if create_graph:
+        if create_graph or grad.layout is not strided:
             roots.append((node, nr, grad if fits else grad.to(dtypes.FROM_NUMPY[dtype])))
         else:
             roots.append((node, nr, array if fits else array.astype(dtype)))
@@ -157,12 +158,13 @@ def _implicit_grad(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 def _check_grad(grad: Any, shape: tuple[int, ...], dtype: Any, position: int) -> None:
     if not isinstance(grad, Tensor):
         raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-    if grad._array.shape != shape:
+    array = outline_of(grad)
+    if array.shape != shape:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{position}] has a shape of {grad.shape} and "
             f"output[{position}] has a shape of {Size(shape)}."
         )
-    if (grad._array.dtype.kind == "c") != (dtype.kind == "c"):
+    if (array.dtype.kind == "c") != (dtype.kind == "c"):
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same "
             f"dtype. Mismatch in dtype: grad_output[{position}] has a dtype of {grad.dtype} and "
@@ -477,7 +479,7 @@ def _gradients(
     captured = run(roots, task)
     # A gradient that arrives unchanged comes back as the tensor that was given (§E7), and one
     # that was captured for two inputs as one tensor.
-    known = {id(each._array): each for each in grads if each is not None}
+    known = {id(array_or_sparse(each)): each for each in grads if each is not None}
     results: list[Any] = []
     for position in range(len(inputs)):
         value = captured.get(position)

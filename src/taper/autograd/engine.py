@@ -41,6 +41,7 @@ from taper.autograd.pass_log import active_logger, log_node
 from taper.autograd.provenance import user_frame
 from taper.autograd.saved import freed_error
 from taper.autograd.state import INFERENCE, NO_GRAD, SAVED_HOOKS, State, local
+from taper.device import strided
 from taper.tensor import Tensor
 
 Root = tuple[Node, int, Any]
@@ -200,8 +201,10 @@ def receive(received: dict[Node, list[Any]], node: Node, nr: int, grad: Any) -> 
     present = grads[nr]
     if present is None:
         grads[nr] = grad
-    elif isinstance(grad, Tensor):
-        grads[nr] = present + grad
+    elif isinstance(grad, Tensor) or isinstance(present, Tensor):
+        # Sparse ones are Tensors in any pass; PyTorch adds the last of them first.
+        recorded = isinstance(present, Tensor) and present.layout is strided
+        grads[nr] = present + grad if recorded else grad + present
     elif grad is not None:
         grads[nr] = lay_out_sum(as_array(present + grad), present, grad)
 

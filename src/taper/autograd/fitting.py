@@ -19,7 +19,7 @@ from taper.arrays.reduction import column_sums, sum_array
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
 from taper.autograd.meta import UNSET
 from taper.autograd.node import Node
-from taper.tensor import Tensor
+from taper.tensor import Tensor, outline_of
 
 
 def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
@@ -49,7 +49,7 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
             return grad
         if grad.ndim == 2 and grad.shape[1:] == shape:
             return column_sums(grad)  # of a bias, in most cases
-    array = grad._array if isinstance(grad, Tensor) else as_array(grad)
+    array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target
         if leaf is not target and leaf._autograd_meta.former is not None:
@@ -119,7 +119,8 @@ def expected_at(node: Node, position: int) -> tuple[tuple[int, ...], Any] | None
 def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
     """Shape and dtype of a leaf as the sender saw it; a dtype of None is any."""
     if leaf._autograd_meta is None:
-        return leaf._array.shape, leaf._array.dtype
+        array = outline_of(leaf)
+        return array.shape, array.dtype
     shape, dtype = former_metadata(leaf, source._sequence)
     if leaf._autograd_meta.grad_dtype is not UNSET:
         dtype = leaf._accumulator()._dtype
@@ -128,7 +129,7 @@ def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
 
 def _cast(grad: Any, dtype: Any, source: Node) -> Any:
     """A gradient in another dtype; of a complex one for a real input the real part."""
-    array = grad._array if isinstance(grad, Tensor) else grad
+    array = outline_of(grad) if isinstance(grad, Tensor) else grad
     if array.dtype.kind == "c" and dtype.kind != "c":
         if not source._takes_real_part:
             raise RuntimeError(

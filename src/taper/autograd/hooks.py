@@ -12,7 +12,7 @@ from typing import Any
 
 from taper import dtypes
 from taper.autograd.node import Node
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor, array_or_sparse, outline_of, wrap
 
 
 def as_tensor(grad: Any) -> Tensor | None:
@@ -20,7 +20,7 @@ def as_tensor(grad: Any) -> Tensor | None:
 
 
 def as_grad(tensor: Tensor | None, tensors: bool) -> Any:
-    return tensor if tensors or tensor is None else tensor._array
+    return tensor if tensors or tensor is None else array_or_sparse(tensor)
 
 
 def run_tensor_hooks(node: Node, leaf_hooks: Any, grads: list[Any], tensors: bool) -> None:
@@ -112,12 +112,12 @@ def check_replacement(value: Tensor | None, result: Any, hook: Callable[..., Any
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-    if value._array.dtype != result._array.dtype:
+    if outline_of(value).dtype != outline_of(result).dtype:
         was, got = dtypes.backend_type_name(value.dtype), dtypes.backend_type_name(result.dtype)
         raise RuntimeError(
             f"hook '{_name(hook)}' has changed the type of value (was {was} got {got})"
         )
-    if value._array.shape != result._array.shape:
+    if outline_of(value).shape != outline_of(result).shape:
         raise RuntimeError(f"hook '{_name(hook)}' has changed the size of value")
 
 

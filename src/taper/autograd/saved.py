@@ -504,7 +504,7 @@ def read_saved(node: Any, name: str) -> Any:
         counter = node._output_counter(nr)
         if counter.value != expected:
             raise modified_error(node, kept, node, nr, counter, expected)
-        return as_output(kept, node, nr, counter)
+        return kept if isinstance(kept, Tensor) else as_output(kept, node, nr, counter)
     if isinstance(kept, tuple):
         return tuple(_checked(node, *pair) for pair in zip(kept, expected, strict=True))
     return _checked(node, kept, expected)

@@ -44,7 +44,7 @@ from taper.autograd.views import (
     version_counter,
     wants_grad,
 )
-from taper.tensor import Tensor, element_strides, storage_offset, wrap
+from taper.tensor import Tensor, element_strides, outline_of, storage_offset, wrap
 
 
 def attach(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -81,7 +81,7 @@ _USE_DETACH = (
 def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
     """Set the flag of a leaf, checked against its dtype."""
     if value:
-        dtype = dtypes.FROM_NUMPY[memory_of(tensor).dtype]  # as nobody is to be asked here
+        dtype = dtypes.FROM_NUMPY[_memory_or_outline(tensor).dtype]  # as nobody is to be asked here
         if not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(refusal)
         if tensor._counter is INFERENCE_COUNTER and not local.state.mode & INFERENCE:
@@ -93,6 +93,10 @@ def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
         tensor._view.requires_grad = value
     else:
         tensor._requires_grad = value
+
+
+def _memory_or_outline(tensor: Tensor) -> Any:
+    return memory_of(tensor) if tensor._change is not None else outline_of(tensor)
 
 
 @attach
@@ -186,18 +190,18 @@ def _set_grad(self: Tensor, value: Any) -> None:
             "grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break "
             "downstream systems that assume they match."
         )
-    if is_foreign(value._array) or is_foreign(self._array):
+    array, own = outline_of(value), outline_of(self)
+    if is_foreign(array) or is_foreign(own):
         _refuse_other_device(self, value)
-    if value._array.shape != self._array.shape:
+    if array.shape != own.shape:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value._array.shape)}' to a tensor of "
-            f"size '{list(self._array.shape)}'. Please ensure that the gradient and the tensor are "
+            f"attempting to assign a gradient of size '{list(array.shape)}' to a tensor of "
+            f"size '{list(own.shape)}'. Please ensure that the gradient and the tensor are "
             "the same size"
         )
     meta = meta_of(self)
     meta.grad = value
-    array = value._array
-    meta.odd_layout = array.strides != self._array.strides or not array.flags.forc
+    meta.odd_layout = array.strides != own.strides or not array.flags.forc
 
 
 def _refuse_other_device(tensor: Tensor, grad: Tensor) -> None:

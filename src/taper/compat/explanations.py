@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import NamedTuple
 
-from taper.compat.left_out import MODULES, sentence
+from taper.compat.left_out import sentence
 
 PYTORCH = "PyTorch 2.13"
 
 # What to use instead of a subject that is left out; the subjects are those of names.txt.
 INSTEAD = {
-    "sparse": MODULES["torch.sparse"][1],
+    "sparse": "use `to_dense()`",
     "quantized": "use float16 or bfloat16 tensors",
     "small numbers": "use int8, float16, bfloat16 or complex64",
     "nested": "pad to one length with `torch.nn.utils.rnn.pad_sequence`",

@@ -8,6 +8,7 @@ allowed (`safe_globals`) it is the object itself, except NumPy's, whose argument
 from __future__ import annotations
 
 import codecs
+import importlib
 import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -192,6 +193,25 @@ def _from_type(reader: Any, function: Any, kind: Any, arguments: Any, state: Any
     return rebuild.of_type(reader.allowed.call(reader, function, arguments), kind, state)
 
 
+def _sparse(reader: Any, kind: Any, parts: Any) -> Tensor:
+    """Make a sparse tensor; the indices of a file are checked, like PyTorch's."""
+    count = 1 if kind is sparse_coo else 2
+    if kind not in _LAYOUTS.values() or kind in (strided, jagged) or type(parts) is not tuple:
+        raise failed("a sparse tensor is made of a layout and a tuple of parts")
+    if not count + 2 <= len(parts) <= count + 3:
+        raise failed(f"a sparse tensor has {count + 2} parts, not {len(parts)}")
+    for each in parts[: count + 1]:
+        if type(each) is not Tensor:
+            raise failed("the parts of a sparse tensor are dense tensors")
+    if type(parts[count + 1]) is not Size:
+        raise failed("a sparse tensor has a shape")
+    # late: few files hold sparse tensors
+    loaded: Tensor = importlib.import_module("taper.ops.sparse.loading").loaded(
+        kind, parts, reader.storages.are_filled
+    )
+    return loaded
+
+
 def _not_provided(what: str) -> Call:
     def refuse(reader: Any, *arguments: Any) -> Any:
         raise NotImplementedError(f"{what} are not provided: save the dense tensor instead")
@@ -218,7 +238,7 @@ _FUNCTIONS: dict[str, Call] = {
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter_with_state,
     "torch._tensor._rebuild_from_type_v2": _from_type,
-    "torch._utils._rebuild_sparse_tensor": _not_provided("sparse tensors"),
+    "torch._utils._rebuild_sparse_tensor": _sparse,
     "torch._utils._rebuild_qtensor": _not_provided("quantized tensors"),
     "torch._utils._rebuild_nested_tensor": _not_provided("nested tensors"),
     "torch._utils._rebuild_meta_tensor_no_storage": _meta_tensor,

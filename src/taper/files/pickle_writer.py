@@ -23,7 +23,7 @@ from taper.autograd.conjugate import flags_of, memory_of
 from taper.autograd.views import requires_grad
 from taper.compat.aliases import public_name
 from taper.compat.paths import public_module
-from taper.device import layout, memory_format
+from taper.device import layout, memory_format, strided
 from taper.files.locations import location_tag
 from taper.nn.parameter import Parameter
 from taper.pickling import meta_arguments, warn_if_has_hooks
@@ -46,6 +46,7 @@ _REBUILD_WITH_DTYPE = Named("torch._utils", "_rebuild_tensor_v3")
 _REBUILD_META = Named("torch._utils", "_rebuild_meta_tensor_no_storage")
 _REBUILD_PARAMETER = Named("torch._utils", "_rebuild_parameter")
 _REBUILD_PARAMETER_WITH_STATE = Named("torch._utils", "_rebuild_parameter_with_state")
+_REBUILD_SPARSE = Named("torch._utils", "_rebuild_sparse_tensor")
 _REBUILD_FROM_TYPE = Named("torch._tensor", "_rebuild_from_type_v2")
 _GET_LAYOUT = Named("torch.serialization", "_get_layout")
 
@@ -131,7 +132,9 @@ class CheckpointPickler(pickle._Pickler):
         """Take apart what plain pickle would write differently."""
         kind = type(obj)
         if isinstance(obj, Tensor):
-            return _reduce_parameter(obj) if kind is Parameter else _reduce_tensor(obj)
+            if kind is Parameter:
+                return _reduce_parameter(obj)
+            return _reduce_tensor(obj) if obj.layout is strided else _reduce_sparse(obj)
         if kind is dtypes.dtype or kind is Named:
             return obj.name
         if kind is layout:
@@ -212,6 +215,15 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     if kind is Tensor and not tensor.__dict__:
         return function, arguments
     return _REBUILD_FROM_TYPE, (function, kind, arguments, dict(tensor.__dict__))
+
+
+def _reduce_sparse(tensor: Any) -> tuple[Any, ...]:
+    """Return a sparse tensor as layout, indices, elements and shape; as in PyTorch no flag."""
+    warn_if_has_hooks(tensor)
+    _, (kind, parts) = tensor.__reduce_ex__(2)
+    if getattr(tensor, "_is_param", False):
+        return _REBUILD_PARAMETER, (tensor.detach(), requires_grad(tensor) is True, OrderedDict())
+    return _REBUILD_SPARSE, (kind, parts)
 
 
 def _reduce_parameter(parameter: Tensor) -> tuple[Any, ...]:

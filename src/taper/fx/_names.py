@@ -70,7 +70,7 @@ class Public(NamedTuple):
     """A function of the public interface, as a graph names it."""
 
     name: str
-    style: str = "given"  # how a call is written: given, spelled, keywords or method
+    style: str = "given"  # how a call is written: given, operands, spelled, keywords or method
 
 
 @functools.cache
@@ -84,7 +84,7 @@ def public_functions() -> dict[Any, Public]:
 
     for name, function in _functions_of(taper):
         if name in _IN_PYTHON:
-            style = "given" if name in ("einsum", "chain_matmul") else "spelled"
+            style = {"einsum": "operands", "chain_matmul": "given"}.get(name, "spelled")
             add(function, f"torch.functional.{name}", style)
         elif name not in _OWN_VALUES:
             add(function, f"torch.{name}")
@@ -117,8 +117,10 @@ def _functions_of(module: Any) -> list[tuple[str, Any]]:
 def signature_of(function: Any) -> inspect.Signature:
     """Return the parameters of a function."""
     known = public_functions()[function].name.rpartition(".")[2]
-    inner = _PARAMETERS.get(known) or getattr(function, "__wrapped__", None)
-    return inspect.signature(inner or original_of(function))
+    inner = _PARAMETERS.get(known, function)
+    while isinstance(getattr(inner, "__wrapped__", None), types.FunctionType):
+        inner = inner.__wrapped__
+    return inspect.signature(original_of(inner))
 
 
 def written_call(
@@ -126,6 +128,10 @@ def written_call(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call as PyTorch's function hands them on."""
     if style == "given":
+        return args, kwargs
+    if style == "operands":  # einsum takes its operands one by one or as a list
+        if len(args) == 2 and isinstance(args[1], list | tuple):
+            args = (args[0], *args[1])
         return args, kwargs
     bound = signature_of(function).bind(*args, **kwargs)
     bound.apply_defaults()

@@ -426,7 +426,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 def _chosen(value: Any, usual: Any) -> Any:
-    return usual if value is np._NoValue else value  # type: ignore[attr-defined]
+    return usual if value is np._NoValue else value
 
 
 def _reduction(ufunc: Any, *names: str) -> Any:
@@ -449,10 +449,12 @@ def _reduction(ufunc: Any, *names: str) -> Any:
     return run
 
 
-for _called, _repeated in ((np.sum, np.add), (np.prod, np.multiply)):
-    _OWN[_called] = _reduction(_repeated, "axis", "dtype", "out", "keepdims", "initial", "where")
-for _called, _repeated in ((np.max, np.maximum), (np.min, np.minimum)):
-    _OWN[_called] = _reduction(_repeated, "axis", "out", "keepdims", "initial", "where")
+_OF_SUMS = ("axis", "dtype", "out", "keepdims", "initial", "where")
+_OF_EXTREMES = ("axis", "out", "keepdims", "initial", "where")
+_OWN[np.sum] = _reduction(np.add, *_OF_SUMS)
+_OWN[np.prod] = _reduction(np.multiply, *_OF_SUMS)
+_OWN[np.max] = _reduction(np.maximum, *_OF_EXTREMES)
+_OWN[np.min] = _reduction(np.minimum, *_OF_EXTREMES)
 
 
 @own(np.take)

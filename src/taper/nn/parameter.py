@@ -234,6 +234,7 @@ class UninitializedTensorMixin:
     def data(self, value: Any) -> None:
         self._array = _ARRAY.__get__(value)
 
+    device = property(lambda self: self.data.device)
     dtype = property(lambda self: self.data.dtype)
     ndim = property(lambda self: self.data.ndim)
     nbytes = property(lambda self: self.data.nbytes)

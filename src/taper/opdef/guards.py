@@ -26,6 +26,7 @@ from taper.autograd.overrides import notice
 from taper.factory import no_memory
 from taper.opdef import NAMESPACE, REQUIRED, Param, parameters_of, quick_ways, registry
 from taper.opdef.backward import Source, define
+from taper.opdef.operands import flat
 from taper.tensor import Tensor
 
 # The errors that an argument other than a tensor leads to; PyTorch raises TypeError.
@@ -179,13 +180,28 @@ def _guard_source(label: str, number: str, params: _Parameters, quick: str) -> s
         f"except LEAKS as error:\n"
         f"    if notice(({params.values})):\n"
         f"        {again}\n"
-        f"    {refuse}, error) from None\n"
+        f"    return recovered({label!r}, {number}_tensors, {params.given}, error)\n"
         f"except TypeError:\n"
         f"    if notice(({params.values})):\n"
         f"        {again}\n"
         f"    raise"
     )
     return source.text()
+
+
+def recovered(
+    label: str,
+    tensors: dict[str, bool],
+    given: dict[str, Any],
+    starred: tuple[Any, ...] | None,
+    error: Exception,
+) -> Any:
+    """Do what the function does with tensors that have no array; raise if there are none."""
+    for each in flat(list(given.values())):
+        run = getattr(each.__class__, "_run_function", None)
+        if run is not None:
+            return run(label, given)
+    raise refused(label, tensors, given, starred, error) from None
 
 
 def _ask_again(guard: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -238,6 +254,7 @@ def refused(
 
 NAMESPACE.update(
     first_guard=_first_guard,
+    recovered=recovered,
     refused=refused,
     LEAKS=LEAKS,
     ask_again=_ask_again,

@@ -16,7 +16,7 @@ from taper.arrays.scalars import type_name
 from taper.arrays.strides import is_dense
 from taper.dtypes import C_NAMES
 from taper.opdef import Op
-from taper.tensor import Tensor, element_strides
+from taper.tensor import Tensor, array_of, element_strides
 
 # --- memory ----------------------------------------------------------------------------------
 
@@ -61,7 +61,7 @@ def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) ->
 
     As in PyTorch, tensors with gaps are left alone: comparing them would take long.
     """
-    to, of = target._array, source._array
+    to, of = target._array, array_of(source)
     if target is source:
         shared = apart  # PyTorch checks this even if there are no elements
     elif to.base is None and of.base is None and to is not of:

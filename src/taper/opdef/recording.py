@@ -44,7 +44,7 @@ from taper.opdef.text import (
     saved_properties,
     wanted_params,
 )
-from taper.tensor import Tensor, array_of, geometry, wrap
+from taper.tensor import Tensor, geometry, outline_of, wrap
 
 # Properties that are attributes of the array: read in place, a call costs 0.2 us.
 _INLINE = {
@@ -304,13 +304,18 @@ def _guard_of_property(op: Op, name: str, what: str) -> str:
 
 
 def make_node(
-    op: Op, arguments: tuple[Any, ...], needs: dict[str, bool], replaced: dict[str, Any]
+    op: Op,
+    arguments: tuple[Any, ...],
+    needs: dict[str, bool],
+    replaced: dict[str, Any],
+    kind: Any = None,
 ) -> Any:
     """A node for a call, without its outputs: what the generated text does, through names.
 
-    `replaced` gives values to save in the place of arguments.
+    `replaced` gives values to save in the place of arguments; `kind` is a class in the place of the
+    operator's own.
     """
-    node = node_class(op)()
+    node = (kind or node_class(op))()
     values = dict(zip((param.name for param in op.params), arguments, strict=True))
     pairs: list[Any] = []
     for param in op.params:
@@ -353,16 +358,27 @@ def _shape(value: Any) -> Any:
     if value is None:
         return (0,)
     if isinstance(value, list | tuple):
-        return [array_of(each).shape for each in value]
-    return array_of(value).shape
+        return [_outline(each).shape for each in value]
+    return _outline(value).shape
+
+
+def _outline(value: Any) -> Any:
+    return outline_of(value) if isinstance(value, Tensor) else value
+
+
+def _strides(value: Any) -> tuple[int, ...]:
+    try:
+        return memory_of(value).strides
+    except AttributeError:
+        return outline_of(value).strides
 
 
 PROPERTIES: dict[str, Any] = {
     "shape": _shape,
-    "device": lambda value: device_of(array_of(value)),
-    "dtype": lambda value: array_of(value).dtype,
-    "ndim": lambda value: array_of(value).ndim,
-    "strides": lambda value: memory_of(value).strides,
-    "numel": lambda value: array_of(value).size,
+    "device": lambda value: device_of(_outline(value)),
+    "dtype": lambda value: _outline(value).dtype,
+    "ndim": lambda value: _outline(value).ndim,
+    "strides": _strides,
+    "numel": lambda value: _outline(value).size,
     "geometry": lambda value: geometry(value if is_array(value) else memory_of(value)),
 }

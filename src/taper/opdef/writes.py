@@ -44,6 +44,7 @@ from taper.autograd.views import (
     requires_grad,
     wants_grad,
 )
+from taper.device import strided
 from taper.opdef import Op
 from taper.opdef.backward import node_class
 from taper.opdef.nodes import TableNode
@@ -161,6 +162,8 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
         result = op.call(op.function, arguments)
     finally:
         state.mode = mode
+    if result.layout is not strided:
+        result = result.to_dense()
     array: np.ndarray = result._array
     return array
 

@@ -34,6 +34,7 @@ PROVIDES: dict[str, str] = {
     "creation.windows": """
         bartlett_window() blackman_window() hamming_window() hann_window() kaiser_window()
     """,
+    "dispatching": "",
     "elementwise.blend": """
         addcdiv .addcdiv_ addcmul .addcmul_ copysign .copysign_ heaviside .heaviside_ lerp .lerp_
         where
@@ -249,6 +250,7 @@ PROVIDES: dict[str, str] = {
     "reduction.vector_norm": """
         dist norm
     """,
+    "schemas": "",
     "shape.flip": """
         flip fliplr flipud roll rot90
     """,
@@ -279,6 +281,33 @@ PROVIDES: dict[str, str] = {
     "shape.view_scatter": """
         as_strided_scatter diagonal_scatter .fill_diagonal_ select_scatter slice_scatter
     """,
+    "sparse.arrays": "",
+    "sparse.checking": "",
+    "sparse.converting": """
+        ._coalesced_ ._dimI ._dimV ._indices ._nnz ._values .ccol_indices .coalesce .col_indices
+        .crow_indices .dense_dim .indices .is_coalesced .row_indices .sparse_dim .sparse_mask
+        .sparse_resize_ .sparse_resize_and_clear_ .to_dense .to_sparse .to_sparse_bsc .to_sparse_bsr
+        .to_sparse_coo .to_sparse_csc .to_sparse_csr .values
+    """,
+    "sparse.elementwise": "",
+    "sparse.functions": """
+        hspmm() smm spmm() sspaddmm
+    """,
+    "sparse.gradients": "",
+    "sparse.invariants": "",
+    "sparse.loading": "",
+    "sparse.making": """
+        sparse_bsc_tensor() sparse_bsr_tensor() sparse_compressed_tensor() sparse_coo_tensor()
+        sparse_csc_tensor() sparse_csr_tensor()
+    """,
+    "sparse.nodes": "",
+    "sparse.parts": "",
+    "sparse.products": "",
+    "sparse.reductions": "",
+    "sparse.rules": "",
+    "sparse.shapes": "",
+    "sparse.table": "",
+    "sparse.writing": "",
     "special.basic": """
         digamma .digamma_ erf erf_ erfc erfc_ erfinv .erfinv_ lgamma .lgamma_ polygamma .polygamma_
     """,

@@ -135,7 +135,7 @@ class Adafactor(Optimizer):
         """Update all parameters that have a gradient; return what `closure` returns."""
         loss = self._evaluated(closure)
         place = here()
-        groups = [(group, ready_parameters(group)) for group in self.param_groups]
+        groups = [(group, ready_parameters(group, "Adafactor")) for group in self.param_groups]
         if any(param.is_complex() for _, ready in groups for param in ready):
             raise RuntimeError("Adafactor does not support complex parameters")
         for group, ready in groups:

@@ -140,7 +140,7 @@ class Muon(Optimizer):
         """Update all parameters that have a gradient; return what `closure` returns."""
         loss = self._evaluated(closure)
         place = here()
-        groups = [(group, ready_parameters(group)) for group in self.param_groups]
+        groups = [(group, ready_parameters(group, "Muon")) for group in self.param_groups]
         for group, ready in groups:
             _check(group, ready)
         for group, ready in groups:

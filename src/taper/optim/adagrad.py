@@ -10,6 +10,7 @@ from taper.optim.functional_form import check_steps, run_lists
 from taper.optim.optimizer import ParamsT
 from taper.optim.options import check_lr, check_not_negative
 from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.sparse_updates import adagrad_step
 from taper.optim.update import Numbers, Spare, with_decay
 from taper.tensor import Tensor
 
@@ -73,6 +74,7 @@ class Adagrad(RuleOptimizer):
     """
 
     _rule = staticmethod(adagrad_rule)
+    _sparse_step = staticmethod(adagrad_step)
     _numbers = AdagradNumbers
     _late_options = (
         ("foreach", None),

@@ -107,6 +107,7 @@ class Adam(RuleOptimizer):
     """
 
     _rule = staticmethod(adam_rule)
+    _sparse_refusal = "Adam"
     _numbers = AdamNumbers
     _late_options = (
         ("amsgrad", False),

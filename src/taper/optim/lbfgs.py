@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.autograd.grad_mode import enable_grad, no_grad
+from taper.device import strided
 from taper.ops.creation.filled import zeros
 from taper.ops.elementwise.complexes import view_as_real
 from taper.ops.shape.split import cat
@@ -84,10 +85,12 @@ class LBFGS(Optimizer):
     def _flat_grad(self) -> Tensor:
         pieces = []
         for param in self._params:
-            grad = param.grad
+            grad: Any = param.grad
             if grad is None:
                 count = param.numel() * (2 if param.is_complex() else 1)
                 pieces.append(zeros(count, dtype=param.dtype.to_real()))
+            elif grad.layout is not strided:
+                pieces.append(grad.to_dense().reshape(-1))
             else:
                 pieces.append((view_as_real(grad) if grad.is_complex() else grad).reshape(-1))
         found: Tensor = cat(pieces, 0)

@@ -20,6 +20,7 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import INTERCEPT, local
 from taper.autograd.views import check_inplace
+from taper.device import strided
 from taper.ops.elementwise.complexes import view_as_real
 from taper.optim.optimizer import Loss, Optimizer, ParamsT, _get_scalar_dtype
 from taper.optim.packs import Alone, Pack, has_packable, run_length, unite
@@ -125,7 +126,7 @@ class RuleOptimizer(Optimizer):
         loss = self._evaluated(closure)
         frame = user_frame(sys._getframe(1))
         place = frame.f_code, frame.f_lasti
-        groups = [(group, ready_parameters(group)) for group in self.param_groups]
+        groups = [(group, self._ready(group)) for group in self.param_groups]
         if "found_inf" in self.__dict__ or "grad_scale" in self.__dict__:
             groups = [(group, self._unscaled(group, ready)) for group, ready in groups]
         for group, ready in groups:
@@ -143,6 +144,22 @@ class RuleOptimizer(Optimizer):
                 else:
                     self._update(group, ready, place)
         return loss
+
+    # What a step does with a sparse gradient, and what PyTorch calls the optimizer that refuses it.
+    _sparse_step: ClassVar[Any] = None
+    _sparse_refusal: ClassVar[str] = ""
+
+    def _ready(self, group: dict[str, Any]) -> list[Tensor]:
+        """Return the parameters with dense gradients; those with sparse ones are updated here."""
+        if self._sparse_step is None:
+            return ready_parameters(group, self._sparse_refusal or type(self).__name__)
+        sparse: list[Tensor] = []
+        ready = ready_parameters(group, "", sparse)
+        for param in sparse:
+            if not self._has_state(param, tuple(self._arrays(group))) and self._scalars:
+                self._new_state(param, group)
+            type(self)._sparse_step(param, self.state[param], group)
+        return ready
 
     def _unscaled(self, group: dict[str, Any], ready: list[Tensor]) -> list[Tensor]:
         """Return the parameters to update by what a GradScaler has set; a fused step unscales."""
@@ -297,12 +314,23 @@ def keep_plain(scalars: Sequence[Tensor], values: Sequence[Any]) -> list[Tensor]
     return written
 
 
-def ready_parameters(group: dict[str, Any]) -> list[Tensor]:
-    """Return a group's parameters that have a gradient; refuse those that may not be written."""
+def ready_parameters(
+    group: dict[str, Any], owner: str = "", sparse: list[Tensor] | None = None
+) -> list[Tensor]:
+    """Return a group's parameters that have a gradient; refuse those that may not be written.
+
+    Those with a sparse gradient go to the list `sparse`; without one they are refused, too.
+    """
     ready = []
     for param in group["params"]:
         meta = param._autograd_meta
         if meta is not None and meta.grad is not None:
+            if meta.grad.__class__ is not Tensor and meta.grad.layout is not strided:
+                if sparse is None:
+                    more = ", please consider SparseAdam instead" if owner == "Adam" else ""
+                    raise RuntimeError(f"{owner} does not support sparse gradients{more}")
+                sparse.append(param)
+                continue
             if param._counter is INFERENCE_COUNTER:
                 check_inplace(param, False, local.state)
             ready.append(param)

@@ -10,6 +10,7 @@ import numpy as np
 from taper.optim.functional_form import run_lists
 from taper.optim.optimizer import ParamsT
 from taper.optim.rule_optimizer import RuleOptimizer
+from taper.optim.sparse_updates import sgd_step
 from taper.optim.update import Numbers, Spare, with_decay
 from taper.tensor import Tensor
 
@@ -86,6 +87,7 @@ class SGD(RuleOptimizer):
     """
 
     _rule = staticmethod(sgd_rule)
+    _sparse_step = staticmethod(sgd_step)
     _numbers = SGDNumbers
     _takes_pairs = False
     _scalars = ()

@@ -1,12 +1,15 @@
-"""SparseAdam, which is for sparse gradients; there are none here, so every step refuses."""
+"""SparseAdam: Adam for sparse gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, overload
 
+from taper.device import strided
 from taper.optim.optimizer import Loss, Optimizer, ParamsT
 from taper.optim.options import check_betas
+from taper.optim.rule_optimizer import array_state
+from taper.optim.sparse_updates import sparse_adam_step
 from taper.tensor import Tensor
 
 
@@ -23,17 +26,16 @@ class SparseAdam(Optimizer):
         eps: added to the denominator.
         maximize: whether to go uphill: g becomes -g.
 
-    Differs from PyTorch:
-        there are no sparse gradients, so a step refuses every gradient; use `Adam`.
-
     Example:
         >>> import taper
-        >>> weight = taper.nn.Parameter(taper.ones(2))
-        >>> optimizer = taper.optim.SparseAdam([weight])
-        >>> weight.sum().backward()
+        >>> table = taper.nn.Embedding.from_pretrained(taper.ones(3, 2), freeze=False, sparse=True)
+        >>> optimizer = taper.optim.SparseAdam(table.parameters(), lr=0.5)
+        >>> table(taper.tensor([1])).sum().backward()
         >>> optimizer.step()
-        Traceback (most recent call last):
-        RuntimeError: SparseAdam does not support dense gradients, please consider Adam instead
+        >>> table.weight.data
+        tensor([[1.0000, 1.0000],
+                [0.5000, 0.5000],
+                [1.0000, 1.0000]])
     """
 
     def __init__(
@@ -69,11 +71,19 @@ class SparseAdam(Optimizer):
     @overload
     def step(self, closure: Callable[[], Loss]) -> Loss: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Refuse if a parameter has a gradient; return what `closure` returns."""
+        """Update all parameters that have a gradient; return what `closure` returns."""
         loss = self._evaluated(closure)
         for group in self.param_groups:
-            if any(param.grad is not None for param in group["params"]):
+            ready = [param for param in group["params"] if param.grad is not None]
+            if any(param.grad.layout is strided for param in ready):
                 raise RuntimeError(
                     "SparseAdam does not support dense gradients, please consider Adam instead"
                 )
+            for param in ready:
+                state = self.state[param]
+                if not state:
+                    state["step"] = 0
+                    state["exp_avg"] = array_state(param, 0)
+                    state["exp_avg_sq"] = array_state(param, 0)
+                sparse_adam_step(param, state, group)
         return loss

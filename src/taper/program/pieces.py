@@ -50,7 +50,8 @@ class Pieces:
             yield type(module).__name__, captured
 
 
-_plain_call: Any = Calls.__dict__["__call__"]
+# Calls a module itself, wherever calls are led.
+_plain_call: Any = Calls.__dict__["__call__"] if native is None else native.call_module
 
 
 class _Leading:

@@ -38,7 +38,7 @@ for name, p in model.named_parameters():
         sum(f.sum() for f in p.kflr).item(),
     )
 plain = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Tanh(), torch.nn.Linear(6, 3))
-parameters = dict(plain.named_parameters())
+parameters = list(plain.parameters())
 for kind in (HessianLinearOperator, GGNLinearOperator):
     operator = kind(plain, torch.nn.CrossEntropyLoss(), parameters, [(x, y)])
     vector = torch.linspace(-1, 1, operator.shape[1])

@@ -50,7 +50,8 @@ with tempfile.TemporaryDirectory() as folder:
             cbs=[MixUp(), EarlyStoppingCallback(patience=3)],
             path=folder,
         )
-        mixed.fit_flat_cos(1, 0.01)
+        with mixed.no_bar(), mixed.no_logging():
+            mixed.fit_flat_cos(1, 0.01)
         print(*[float(v) for row in mixed.recorder.values for v in row])
 frame = pd.DataFrame({
     "colour": np.array(["red", "green", "blue"])[np.arange(60) % 3], "size": np.sin(np.arange(60.0)),

@@ -18,7 +18,7 @@ def problem():
 names = [
     "adabelief", "adabound", "adamp", "adan", "adamod", "adamax", "adahessian", "adai", "adapnm", "apollo", "avagrad",
     "came", "dadaptadam", "diffgrad", "fromage", "gravity", "lamb", "lars", "lion", "madgrad", "msvag", "muon", "nero",
-    "novograd", "pid", "pnm", "prodigy", "qhadam", "radam", "ranger", "ranger21", "rotograd", "sgdp", "shampoo",
+    "novograd", "pid", "pnm", "prodigy", "qhadam", "radam", "ranger", "ranger21", "rotograd", "sgdp", "shampoo", "soap",
     "sm3", "scalableshampoo", "sophiah", "srmm", "swats", "tiger", "yogi", "adafactor", "adalite", "grams", "mars",
     "schedulefreeadamw", "stableadamw", "kron", "adopt", "ademamix", "laprop", "adams", "galore", "amos", "aida", "accsgd",
 ]  # fmt: skip

@@ -8,7 +8,6 @@ from vector_quantize_pytorch import FSQ, VectorQuantize
 from vit_pytorch import SimpleViT, ViT
 from vit_pytorch.cait import CaiT
 from vit_pytorch.cct import CCT
-from vit_pytorch.mae import MAE
 from x_transformers import AutoregressiveWrapper, Decoder, Encoder, TransformerWrapper, XTransformer
 
 torch.manual_seed(0)
@@ -90,13 +89,6 @@ for make in (
         sum(p.grad.abs().sum() for p in model.parameters() if p.grad is not None).item(),
     )
 torch.manual_seed(3)
-coder = MAE(
-    encoder=ViT(image_size=32, patch_size=8, num_classes=4, dim=16, depth=1, heads=2, mlp_dim=32),
-    masking_ratio=0.5,
-    decoder_dim=16,
-    decoder_depth=1,
-)
-print("mae", coder(image).item())
 q = torch.randn(1, 2, 8, 16)
 print("rotary", RotaryEmbedding(dim=8).rotate_queries_or_keys(q).sum().item())
 print("local", LocalAttention(window_size=4, causal=True, dim=16)(q, q, q).sum().item())

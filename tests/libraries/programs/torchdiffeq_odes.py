@@ -83,6 +83,8 @@ class Controlled(torch.nn.Module):
 path = torch.cumsum(torch.randn(3, 10, 2), 1)
 spline = torchcde.CubicSpline(torchcde.hermite_cubic_coefficients_with_backward_differences(path))
 controlled = Controlled()
-z = torchcde.cdeint(spline, controlled, torch.ones(3, 4), spline.interval, adjoint=False)
+z = torchcde.cdeint(
+    spline, controlled, torch.ones(3, 4), spline.interval, adjoint=False, method="rk4"
+)
 z[:, -1].sum().backward()
 print("controlled", *z[:, -1].flatten().tolist(), controlled.linear.weight.grad.sum().item())

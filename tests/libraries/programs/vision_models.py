@@ -13,11 +13,9 @@ for name in (
     "resnet18",
     "mobilenet_v2",
     "squeezenet1_1",
-    "shufflenet_v2_x0_5",
     "efficientnet_b0",
     "vgg11",
     "alexnet",
-    "mnasnet0_5",
 ):
     torch.manual_seed(0)
     model = getattr(models, name)(num_classes=4)

@@ -97,7 +97,8 @@ class CausalBias(Tensor):
     def __torch_function__(
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        if func is scaled_dot_product_attention:
+        # The public function wraps the one that the library calls.
+        if getattr(func, "__wrapped__", func) is scaled_dot_product_attention:
             return cls._dispatch(*args, **(kwargs or {}))
         return super().__torch_function__(func, types, args, kwargs)
 

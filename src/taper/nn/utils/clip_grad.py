@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from taper.autograd.grad_mode import no_grad
+from taper.device import strided
 from taper.ops.creation.filled import zeros
 from taper.ops.reduction.vector_norm import vector_norm
 from taper.ops.shape.join import stack
@@ -33,7 +34,8 @@ def _grads(parameters: Any) -> list[Tensor]:
 
 def _norm(tensor: Tensor, order: float) -> Tensor:
     # A class with a norm of its own has its elements elsewhere.
-    return vector_norm(tensor, order) if "norm" not in vars(type(tensor)) else tensor.norm(order)
+    own = "norm" in vars(type(tensor)) and tensor.layout is strided
+    return tensor.norm(order) if own else vector_norm(tensor, order)
 
 
 @no_grad()

@@ -584,12 +584,6 @@ def is_distributed(input: Tensor) -> bool:
     return False
 
 
-@composite(public=False)
-def is_coalesced(input: Tensor) -> bool:
-    """Refused: no tensor is sparse."""
-    raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
-
-
 # --- dtypes of operations --------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ from taper.arrays.strides import (
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad
-from taper.device import CPU, contiguous_format, preserve_format, usable
+from taper.device import CPU, contiguous_format, preserve_format, strided, usable
 from taper.factory import check_memory_format, refuse
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.opdef.operands import NUMBERS, broadcast_clash
@@ -572,13 +572,20 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
 def _refuse_source(target: Tensor, source: Tensor) -> None:
     if target is not source:
+        if source.__class__ is not Tensor and source.layout is not strided:
+            kind = target.dtype.scalar_type, source.dtype.scalar_type
+            raise RuntimeError(
+                "copy_() between dense and sparse Tensors is not implemented! Found self type = "
+                f"torch.{kind[0]}Tensor and src type = torch.sparse.{kind[1]}Tensor"
+            )
         refuse_overlap(target._array)
         refuse_shared_memory(target, source)
 
 
 def fill_with_number(self: Array, value: Any) -> Array:
     """Make an array like `self` with a number everywhere."""
-    return np.full(self.shape, filler(value, dtypes.FROM_NUMPY[self.dtype]), self.dtype)
+    number = filler(value, dtypes.FROM_NUMPY[self.dtype])
+    return np.full_like(self, number, order="C", subok=False)
 
 
 def fill_with_tensor(self: Array, value: Array) -> Array:
@@ -588,7 +595,7 @@ def fill_with_tensor(self: Array, value: Array) -> Array:
             "fill_ only supports 0-dimension value tensor but got tensor with "
             f"{value.ndim} dimensions."
         )
-    return np.full(self.shape, value.astype(self.dtype), self.dtype)
+    return np.full_like(self, value.astype(self.dtype), order="C", subok=False)
 
 
 def _declare_fill(kernel: Any, name: str, node: str) -> Any:
@@ -668,7 +675,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
 @op(name="zero", public=False, method=False, tangent=LINEAR, layout=FIRST)
 def zero(self: Array) -> Array:
     """Make zeros of the same shape and dtype."""
-    return np.zeros(self.shape, self.dtype)
+    return np.zeros_like(self, order="C", subok=False)
 
 
 derivative(zero, wrt="self")(copy_self)

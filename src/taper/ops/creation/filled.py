@@ -7,6 +7,7 @@ Long because: users read the reference of each function here.
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
@@ -18,6 +19,7 @@ from taper.arrays.scalars import filler
 from taper.arrays.strides import Shape, empty_with, format_strides, row_major
 from taper.device import CPU, META, contiguous_format, preserve_format, strided
 from taper.device import device as Device
+from taper.device import layout as Layout
 from taper.factory import (
     allocate,
     array_like,
@@ -56,6 +58,13 @@ def _filled(
     like: Tensor | None = None,
 ) -> Tensor:
     """Make a tensor with one number everywhere, or uninitialised if it is None."""
+    if layout is not None and layout is not strided and isinstance(layout, Layout):
+        if value:
+            raise RuntimeError("full(...) is not implemented for sparse layout")
+        # late: few tensors are sparse
+        making = importlib.import_module("taper.ops.sparse.making")
+        made: Tensor = making.zeros(layout, shape, dtype, requires_grad)
+        return made
     which, where = options(function, dtype, layout, device, pin_memory, default, like)
     if requires_grad:
         check_flag(function, requires_grad)

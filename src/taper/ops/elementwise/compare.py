@@ -324,7 +324,7 @@ def _expect_bool(out: ndarray, result: ndarray) -> None:
 
 
 def _never(self: ndarray) -> ndarray:
-    return np.zeros(self.shape, np.bool_)
+    return np.zeros_like(self, np.bool_, order="C", subok=False)
 
 
 @op()

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import has_elements
 from taper.device import legacy_contiguous_format
-from taper.factory import finish, integer, tensor_argument
+from taper.factory import allocate, finish, integer, tensor_argument
 from taper.opdef import composite
 from taper.ops.activation.softmax import softmax
 from taper.ops.creation.filled import empty_like, zeros_like
@@ -40,6 +41,8 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if count <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return finish(np.empty((*numbers.shape, count), np.int64))
+    if count > 0 and not has_elements(numbers):
+        return finish(allocate((*numbers.shape, count), np.dtype(np.int64), None, input.device))
     if numbers.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if count == -1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 
 from taper import dtypes
@@ -53,7 +55,12 @@ def embedding_weight(
     sparse: bool,
 ) -> Array:
     if sparse:
-        raise NotImplementedError("sparse gradients are not provided: use sparse=False")
+        # late: few gradients are sparse
+        gradients = importlib.import_module("taper.ops.sparse.gradients")
+        found: Array = gradients.of_rows(
+            grad, indices, weight_shape, padding_idx, scale_grad_by_freq
+        )
+        return found
     return embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq)
 
 
@@ -159,7 +166,7 @@ def functional_embedding(
         max_norm: rows that are looked up are first scaled down, in place, to this norm.
         norm_type: order of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
-        sparse: whether the gradient is sparse; only False is provided.
+        sparse: whether the gradient of `weight` is sparse, with a row for each index.
 
     Shape: (*) gives (*, width).
 

@@ -6,6 +6,7 @@ where each begins.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from taper.opdef.operands import invalid_combination
 from taper.ops.creation.ranges import arange
 from taper.ops.index.embedding import embedding_renorm_
 from taper.ops.linalg.checks import missing_tangent, no_derivative, no_formula
-from taper.tensor import Tensor
+from taper.tensor import Tensor, array_of
 from taper.userwarning import warn_user
 
 SUM, MEAN, MAX = 0, 1, 2
@@ -213,20 +214,38 @@ def bags_to_rows(
         places = maximum_indices[filled].astype(np.int64) * width + np.arange(width)
         np.add.at(result.reshape(-1), places.ravel(), grad[filled].ravel())
         return result
+    rows, values = _shares_of_rows(
+        grad, indices, offsets, offset2bag, bag_size, mode, per_sample_weights, padding_idx
+    )
+    if scale_grad_by_freq:
+        indices = indices.reshape(-1)
+        values = values / _frequencies(indices, rows)[:, None].astype(grad.dtype)
+    if not add_rows(result, rows, values):
+        places = rows[:, None] * width + np.arange(width)
+        np.add.at(result.reshape(-1), places.ravel(), values.ravel())
+    return result
+
+
+def _shares_of_rows(
+    grad: ndarray,
+    indices: ndarray,
+    offsets: ndarray,
+    offset2bag: ndarray,
+    bag_size: ndarray,
+    mode: int,
+    samples: ndarray | None,
+    padding_idx: int,
+) -> tuple[ndarray, ndarray]:
+    """Return for each index that counts its row, and what the row gets from that bag."""
     indices = indices.reshape(-1)
     bags, used = _known_bags(offset2bag, indices, offsets, len(grad), padding_idx)
     bags, rows = bags[used], indices[used].astype(np.int64)
     values = grad[bags]
     if mode == MEAN:
         values = values / bag_size[bags][:, None].astype(grad.dtype)
-    if per_sample_weights is not None:
-        values = values * per_sample_weights[used, None]
-    if scale_grad_by_freq:
-        values = values / _frequencies(indices, rows)[:, None].astype(grad.dtype)
-    if not add_rows(result, rows, values):
-        places = rows[:, None] * width + np.arange(width)
-        np.add.at(result.reshape(-1), places.ravel(), values.ravel())
-    return result
+    if samples is not None:
+        values = values * samples[used, None]
+    return rows, values
 
 
 def _known_bags(
@@ -291,7 +310,24 @@ def bags_of_rows_weight(
     padding_idx: int,
 ) -> Any:
     if sparse:
-        raise NotImplementedError("sparse gradients are not provided: use sparse=False")
+        # late: few gradients are sparse
+        gradients = importlib.import_module("taper.ops.sparse.gradients")
+        if scale_grad_by_freq:
+            raise RuntimeError(
+                "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
+            )
+        samples = None if per_sample_weights is None else array_of(per_sample_weights)
+        rows, shares = _shares_of_rows(
+            array_of(grad_result0),
+            array_of(indices),
+            array_of(offsets),
+            array_of(result1),
+            array_of(result2),
+            mode,
+            samples,
+            padding_idx,
+        )
+        return gradients.of_bags(rows, shares, weight_shape)
     return bags_to_rows(
         grad_result0,
         indices,
@@ -464,7 +500,7 @@ def functional_embedding_bag(
         norm_type: order of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
         mode: "sum", "mean" or "max".
-        sparse: whether the gradient is sparse; only False is provided.
+        sparse: whether the gradient of `weight` is sparse, with a row for each index.
         per_sample_weights: factors of the rows, in the shape of `input`; only with "sum".
         include_last_offset: `offsets` also says where the last bag ends.
         padding_idx: row that does not count and gets no gradient.

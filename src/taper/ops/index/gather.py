@@ -6,6 +6,7 @@ where along `dim` to read or write.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -142,7 +143,7 @@ def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) ->
         dim: dimension that `index` counts along.
         index: int64 tensor with as many dimensions as `input`; other lengths at most those of
             `input`.
-        sparse_grad: whether the gradient is sparse; only False is provided.
+        sparse_grad: whether the gradient is sparse.
         out: tensor that receives the result.
 
     Shape: the result has the shape of `index`.
@@ -164,7 +165,10 @@ def gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) ->
 @derivative(gather, wrt="self")
 def gather_self(grad: Array, self: Array, dim: int, index: Array, sparse_grad: bool) -> Array:
     if sparse_grad:
-        raise NotImplementedError("sparse gradients are not provided: use sparse_grad=False")
+        # late: few gradients are sparse
+        gradients = importlib.import_module("taper.ops.sparse.gradients")
+        found: Array = gradients.of_elements(grad, index, dim, tuple(self.shape))
+        return found
     return gather_backward(grad, tuple(self.shape), dim, index)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import INT64
+from taper.arrays.foreign import has_elements
 from taper.arrays.native import native
 from taper.arrays.reduction import Shape, scalar_type
 from taper.autograd.transforms import whole
@@ -490,6 +491,14 @@ def _along_classes(weight: Tensor, ndim: int) -> Tensor:
 
 
 @whole("smoothed_cross_entropy")
+def _counted(target: Tensor, ignored: np.ndarray, weight: Any) -> Any:
+    """Return how many targets count, or the sum of their weights."""
+    if not has_elements(ignored):
+        return 1
+    counted = target._array[~ignored]
+    return counted.size if weight is None else weight._array[counted].sum()
+
+
 def _smoothed(
     input: Tensor,
     target: Tensor,
@@ -509,9 +518,7 @@ def _smoothed(
     ignored = target._array == ignore_index
     uniform = uniform.masked_fill(wrap(ignored.reshape(uniform._array.shape)), 0.0)
     if reduction == MEAN:
-        counted = target._array[~ignored]
-        total = counted.size if weight is None else weight._array[counted].sum()
-        uniform = sum_all(uniform) / wrap(np.asarray(total))
+        uniform = sum_all(uniform) / wrap(np.asarray(_counted(target, ignored, weight)))
     elif reduction == SUM:
         uniform = sum_all(uniform)
     share = label_smoothing / input._array.shape[class_dim]

@@ -103,7 +103,8 @@ def _checked(function: str, input: Any, p: Any) -> np.ndarray:
 def _channels(array: np.ndarray) -> np.ndarray:
     if array.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return np.empty(array.shape[:2] + (1,) * (array.ndim - 2), array.dtype)
+    shape = array.shape[:2] + (1,) * (array.ndim - 2)
+    return np.empty_like(array, order="C", subok=False, shape=shape)
 
 
 def _product(input: Tensor, factor: np.ndarray, inplace: bool) -> Tensor:

@@ -256,6 +256,8 @@ def norm(
         >>> taper.norm(taper.tensor([[3.0, 4.0], [6.0, 8.0]]), dim=1)
         tensor([ 5., 10.])
     """
+    if input.__class__ is not Tensor and getattr(input, "_run_function", None) is not None:
+        return input.norm(p, dim, keepdim, dtype)
     if p == "nuc":
         dims = tuple(range(input.dim())) if dim is None else dims_of(dim, "norm")
         of_matrices = on_demand.load_family("linalg.norms")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.foreign import is_foreign
 from taper.arrays.reduction import combine_at
 from taper.arrays.strides import Shape, extent, integers, overlaps, owner_of, within
 from taper.autograd.accumulate import remember_former
@@ -26,6 +27,7 @@ from taper.ops.shape.ones import squeeze_all, squeeze_dim, squeeze_dims, t, tran
 from taper.ops.shape.parts import slice_backward, slice_dim
 from taper.ops.shape.reshape import sizes
 from taper.tensor import Tensor, element_strides, storage_offset
+from taper.tensor import storage_offset as element_offset
 
 # Shape, strides and offset in the storage, counted in elements.
 Geometry = tuple[Shape, Shape, int]
@@ -36,6 +38,10 @@ def strided_view(
     self: Array, size: Shape, stride: Shape, storage_offset: int | None = None
 ) -> Array:
     """View the tensor's whole storage with any shape and strides."""
+    if is_foreign(self):
+        start = element_offset(self) if storage_offset is None else storage_offset
+        foreign: Any = self
+        return foreign.place.on_storage(foreign.storage, self.dtype, start, size, stride)
     owner = owner_of(self)
     itemsize = self.itemsize
     if storage_offset is not None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from taper.autograd.state import local
 from taper.autograd.views import requires_grad
+from taper.device import strided
 from taper.dtypes import float64
 from taper.ops.creation.data import as_tensor, tensor
 from taper.ops.shape.split import stack
@@ -145,6 +146,11 @@ def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateFunctions | None = N
         raise RuntimeError(
             "stack(): functions with out=... arguments don't support automatic differentiation, "
             "but one of the arguments requires grad."
+        )
+    if any(each.layout is not strided for each in batch):
+        raise RuntimeError(
+            "Batches of sparse tensors are not currently supported by the default collate_fn; "
+            "please provide a custom collate_fn to handle them appropriately."
         )
     return stack(batch, 0)
 

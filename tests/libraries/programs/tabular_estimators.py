@@ -1,5 +1,6 @@
 """pytorch-tabnet and skorch: estimators of scikit-learn's kind: fit, predict, search, save, load."""
 
+import contextlib
 import tempfile
 
 import numpy as np
@@ -21,7 +22,8 @@ print(*[float(v) for v in model.history["loss"]], *model.feature_importances_)
 print(*model.predict_proba(x[:2]).flatten())
 with tempfile.TemporaryDirectory() as folder:
     again = TabNetClassifier(verbose=0, device_name="cpu")
-    again.load_model(model.save_model(f"{folder}/model"))
+    with contextlib.redirect_stdout(None):  # it prints the folder
+        again.load_model(model.save_model(f"{folder}/model"))
 print(*again.predict_proba(x[:2]).flatten(), model.explain(x[:3])[0].sum())
 regressor = TabNetRegressor(n_d=4, n_a=4, n_steps=2, seed=1, verbose=0, device_name="cpu")
 regressor.fit(x, x[:, :1], max_epochs=3, batch_size=32, virtual_batch_size=16)
