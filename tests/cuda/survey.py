@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("--fake", action="store_true")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--only", default="")
-    parser.add_argument("--out", default="/tmp")
+    parser.add_argument("--out", default=".")
     parser.add_argument("--seconds", type=float, default=300)
     arguments = parser.parse_args()
     import table

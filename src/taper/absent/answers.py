@@ -51,20 +51,20 @@ _PRESENT = frozenset(
 )
 
 
-def answer_where_there(module: dict[str, Any]) -> None:
-    """Let functions of `taper.cuda` give the real answer where there is a GPU."""
+def answer_where_there(module: dict[str, Any], present: str) -> None:
+    """Let functions give the answer of the module `present` where there is a GPU."""
     for name in _PRESENT & module.keys():
         if not hasattr(module[name], "__wrapped__"):
-            module[name] = _either(name, module[name])
+            module[name] = _either(name, module[name], present)
 
 
-def _either(name: str, absent: Callable[..., Any]) -> Callable[..., Any]:
+def _either(name: str, absent: Callable[..., Any], present: str) -> Callable[..., Any]:
     @functools.wraps(absent)
     def function(*args: Any, **options: Any) -> Any:
         if not state.device_count():
             return absent(*args, **options)
-        # late: for programs with a GPU
-        return getattr(importlib.import_module("taper.cuda.present"), name)(*args, **options)
+        # late: only programs with a GPU need the answers
+        return getattr(importlib.import_module(present), name)(*args, **options)
 
     return function
 

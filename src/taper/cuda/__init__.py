@@ -255,4 +255,4 @@ ByteTensor = _no_tensors(dtypes.uint8)
 BoolTensor = _no_tensors(dtypes.bool_)
 
 own(globals())
-answer_where_there(globals())
+answer_where_there(globals(), "taper.cuda.present")

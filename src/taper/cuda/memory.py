@@ -76,4 +76,4 @@ caching_allocator_delete = refused(
 )
 
 own(globals())
-answer_where_there(globals())
+answer_where_there(globals(), "taper.cuda.present")

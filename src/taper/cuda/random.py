@@ -23,4 +23,4 @@ def set_rng_state(new_state: Tensor, device: Any = "cuda") -> None:
 
 
 own(globals())
-answer_where_there(globals())
+answer_where_there(globals(), "taper.cuda.present")

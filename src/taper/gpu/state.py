@@ -49,13 +49,17 @@ def _driver_count() -> int:
     return count.value
 
 
+def _part(name: str) -> Any:
+    """Load a module of this room: all others are for programs with a GPU, and know this one."""
+    return importlib.import_module(f"taper.gpu.{name}")  # late: CuPy takes a second
+
+
 def asked(wanted: Any) -> Any:
     """Return the device that a program asks for, ready for use, or raise PyTorch's error."""
     start()
     if wanted.index not in (None, 0):
         raise RuntimeError("CUDA error: invalid device ordinal")
-    # late: for programs with a GPU
-    return importlib.import_module("taper.gpu.array").CUDA
+    return _part("array").CUDA
 
 
 def start(given: Any = None) -> Any:
@@ -67,11 +71,10 @@ def start(given: Any = None) -> Any:
                 if given is None:
                     if not device_count():
                         raise AssertionError("Torch not compiled with CUDA enabled")
-                    # late: CuPy takes a second to load
-                    given = importlib.import_module("taper.gpu.cupy_runtime").Runtime()
+                    given = _part("cupy_runtime").Runtime()
                 runtime = given
                 for name in _PARTS:
-                    importlib.import_module(f"taper.gpu.{name}")  # late: for programs with a GPU
+                    _part(name)
                 for each in at_start:
                     each()
     return runtime

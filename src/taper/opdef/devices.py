@@ -7,7 +7,6 @@ copies whose `np` makes arrays there (`gpu/world.py`).
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import FunctionType
 from typing import Any
@@ -86,7 +85,6 @@ def _start() -> None:
     _active = world
     world.meanings[wrap] = lambda array: wrap(world.to_device(array))
     world.meanings[fresh] = lambda array, flag: fresh(world.to_device(array), flag)
-    importlib.import_module("taper.ops").load_all()  # late: operators know nothing of devices
     for op in registry.values():
         prepare(op)
     for name, value in list(NAMESPACE.items()):

@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from taper.gpu.state import at_start
 from taper.opdef import method_of, methods, quick_ways
 from taper.opdef.guards import guarded
 from taper.ops.provided import PROVIDES
@@ -58,6 +59,10 @@ def load_all() -> None:
     """Import every family, for code that wants the whole table."""
     for family in PROVIDES:
         load_family(family)
+
+
+# A process with a GPU has all families, so that their functions can be told about it.
+at_start.insert(0, load_all)
 
 
 class _Stub:
