@@ -123,6 +123,12 @@ static PyMethodDef methods[] = {
     ROW_OF_ONE(know_launch),
     ROW_OF_ONE(address_of),
     ROW(launch),
+    ROW_OF_ONE(know_room),
+    ROW_OF_ONE(use_stream),
+    ROW_OF_ONE(take_block),
+    ROW_OF_ONE(block_counts),
+    ROW_OF_ONE(drop_blocks),
+    ROW(map_dense),
     {NULL, NULL, 0, NULL},
 };
 

@@ -167,5 +167,11 @@ SEVERAL(winograd);
 ONE(know_launch);
 ONE(address_of);
 SEVERAL(launch);
+ONE(know_room);
+ONE(use_stream);
+ONE(take_block);
+ONE(block_counts);
+ONE(drop_blocks);
+SEVERAL(map_dense);
 
 #endif

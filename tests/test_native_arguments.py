@@ -149,7 +149,8 @@ def tell_again():
     native.know_leaves(AutogradMeta, AccumulateGrad, nobody, UNSET, lock)
     native.know_frames(provenance.internal, lambda frame: frame)
 
-names = [name for name in dir(native) if not name.startswith("_")]
+# The address of a driver's function cannot be checked.
+names = [name for name in dir(native) if not name.startswith("_") and name != "know_launch"]
 assert len(names) >= 16
 for _ in range(600):
     for name in names:

@@ -19,6 +19,7 @@ from taper.arrays.strides import row_major
 from taper.autograd.views import requires_grad
 from taper.device import usable
 from taper.factory import finish, refuse
+from taper.gpu.state import device_count, start
 from taper.tensor import Tensor
 
 DLDeviceType = enum.IntEnum(
@@ -43,7 +44,7 @@ DLDeviceType = enum.IntEnum(
 )
 """DLPack's numbers of device types."""
 
-_CPU, _CUDA_HOST = 1, 3
+_CPU, _CUDA, _CUDA_HOST = 1, 2, 3
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
 _KINDS = {"i": _INT, "u": _UINT, "f": _FLOAT, "c": _COMPLEX, "b": _BOOL}
 
@@ -135,6 +136,8 @@ def __dlpack__(  # noqa: N807 - its name shows in the errors of calls
     """Return a capsule on the tensor's memory, or on a copy if that is demanded."""
     if requires_grad(self):
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if self.is_cuda:
+        return start().to_dlpack(self._array.copy() if copy else self._array, stream, max_version)
     if stream is not None:
         if type(stream) is not int:
             raise TypeError("stream must be ``int`` or ``none``")
@@ -175,8 +178,8 @@ def _capsule(array: np.ndarray, versioned: bool) -> Any:
 
 
 def dlpack_device(self: Tensor) -> tuple[Any, int]:
-    """Return the device, for `Tensor.__dlpack_device__`: the CPU."""
-    return DLDeviceType(_CPU), 0
+    """Return the type and number of the device, for `Tensor.__dlpack_device__`."""
+    return DLDeviceType(_CUDA if self.is_cuda else _CPU), 0
 
 
 def to_dlpack(tensor: Tensor, /) -> Any:
@@ -271,7 +274,9 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             )
         return _consumed(ext_tensor)
     usable(device, "from_dlpack")
-    ext_tensor.__dlpack_device__()
+    kind = ext_tensor.__dlpack_device__()[0]
+    if int(kind) == _CUDA and device_count():
+        return finish(start().from_dlpack(ext_tensor))
     options: dict[str, Any] = {"max_version": (1, 0)}
     if copy is not None:
         options["copy"] = copy

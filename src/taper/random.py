@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from taper.device import device
+from taper.device import device as Device
+from taper.gpu.state import device_count, start
 from taper.sampling import generator as generators
 from taper.sampling.generator import initial_seed, seed
 from taper.tensor import Tensor, wrap
@@ -47,6 +51,12 @@ class Generator(generators.Generator):
 
     __slots__ = ("__weakref__",)
 
+    def __new__(cls, device: Any = None) -> Generator:
+        """Make a generator of the CPU or, where there is one, of a GPU."""
+        if device is not None and device_count() and Device(device).type == "cuda":
+            cls = _CudaGenerator
+        return object.__new__(cls)
+
     def get_state(self) -> Tensor:  # type: ignore[override]
         """Return the whole state as a tensor of 5056 bytes; PyTorch restores it, too.
 
@@ -82,6 +92,53 @@ class Generator(generators.Generator):
 
     def __setstate__(self, state: tuple[int, None, Tensor]) -> None:  # type: ignore[override]
         self.set_state(state[2])
+
+
+class _CudaGenerator(Generator):
+    """A stream of random numbers of a GPU: a seed, and how many numbers are used up."""
+
+    __slots__ = ("_philox",)
+
+    def __init__(self, device: Any = None) -> None:
+        start()
+        from taper.gpu.random import Generator as Philox  # late: for programs with a GPU
+
+        self._philox = Philox()
+
+    @property
+    def device(self) -> Device:
+        """Where the numbers are drawn."""
+        return Device("cuda", 0)
+
+    def manual_seed(self, seed: int) -> Self:
+        """Begin the stream of a seed."""
+        self._philox.manual_seed(int(seed))
+        return self
+
+    def seed(self) -> int:
+        """Begin a stream that nobody can foresee, and return its seed."""
+        return self._philox.seed()
+
+    def initial_seed(self) -> int:
+        """Return the seed."""
+        return self._philox.initial_seed()
+
+    def get_state(self) -> Tensor:  # type: ignore[override]
+        """Return seed and place as a tensor of 16 bytes on the CPU."""
+        return wrap(np.frombuffer(self._philox.state(), np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
+        """Go back to a state that `get_state` returned."""
+        self._philox.set_state(new_state._array.tobytes())
+        return self
+
+    def clone_state(self) -> Generator:
+        """Return a new, independent generator that continues from the same state."""
+        return Generator("cuda").set_state(self.get_state())
+
+    def take(self, count: int) -> tuple[int, int]:
+        """Return seed and place for a kernel whose threads use `count` numbers each."""
+        return self._philox.take(count)
 
 
 default_generator: Generator = Generator()

@@ -9,12 +9,12 @@ from __future__ import annotations
 import mmap
 import operator
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import ForeignArray, device_of, place_of
+from taper.arrays.foreign import ForeignArray, device_of, on_host, place_of
 from taper.arrays.memory import BYTE, all_bytes, on_bytes
 from taper.arrays.scalars import array_of_elements, element, stored
 from taper.arrays.shared_memory import Segment, bytes_of, keeper_of, mapped_bytes
@@ -61,8 +61,9 @@ class _Common:
         return self._memory.size
 
     def get_device(self) -> int:
-        """Return -1: the memory is on the CPU."""
-        return -1
+        """Return the number of the memory's device; -1 on the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
 
     def is_pinned(self, device: Any = "cuda") -> bool:
         """Return False: there is no accelerator to pin memory for."""
@@ -72,9 +73,17 @@ class _Common:
         """Return whether other processes see, or can get, the same memory."""
         return is_shared(self._memory)
 
-    def cuda(self, device: Any = None, non_blocking: bool = False) -> NoReturn:
-        usable("cuda", "cuda")
-        raise AssertionError("unreachable: every accelerator was refused")
+    def cuda(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """Return a copy on the GPU, or the storage itself if it is there."""
+        where = usable("cuda", "cuda")
+        if self.device == where:
+            return self
+        moved = on_memory(place_of(where).from_ndarray(self._memory, where))
+        return (
+            TypedStorage(wrap_storage=moved, dtype=self.dtype)
+            if isinstance(self, TypedStorage)
+            else moved
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):
@@ -199,8 +208,8 @@ class UntypedStorage(StorageBase):
         return on_memory(self._memory.copy())
 
     def cpu(self) -> UntypedStorage:
-        """Return the storage itself: it is on the CPU."""
-        return self
+        """Return a copy on the CPU, or the storage itself if it is there."""
+        return on_memory(on_host(self._memory)) if self.device.type == "cuda" else self
 
     def resize_(self, size: int) -> UntypedStorage:
         """Change the size in bytes of a storage that no tensor looks at.
@@ -327,8 +336,10 @@ class TypedStorage(_Common):
         return TypedStorage(wrap_storage=self.untyped().clone(), dtype=self.dtype)
 
     def cpu(self) -> TypedStorage:
-        """Return the storage itself: it is on the CPU."""
-        return self
+        """Return a copy on the CPU, or the storage itself if it is there."""
+        if self.device.type != "cuda":
+            return self
+        return TypedStorage(wrap_storage=on_memory(on_host(self._memory)), dtype=self.dtype)
 
     def type(self) -> str:
         """Return PyTorch's name of the legacy class: 'torch.FloatStorage'."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from taper.gpu.array import CudaArray, address, new_array, root_block
-from taper.gpu.memory import Pool
+from taper.gpu.memory import new_pool
 
 SIZE = 1 << 30
 # NumPy's functions that CuPy 14 lacks.
@@ -51,7 +51,7 @@ class Runtime:
         self.limit = limit
         self.free: dict[int, list[int]] = collections.defaultdict(list)
         self.sizes: dict[int, int] = {}
-        self.pool = Pool(self._allocate, self._release, lambda: self.stream, self.room)
+        self.pool = new_pool(self._allocate, self._release, lambda: self.stream, self.room)
         self.lent = collections.Counter()
 
     def _allocate(self, size: int) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,7 @@ import taper
 if not taper.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
+sys.path.insert(0, os.path.dirname(__file__))
 import table
 
 # Rows whose results differ on a GPU and may: see docs/architecture.md, D16.

@@ -27,7 +27,7 @@ from taper import dtypes
 from taper.autograd import detours
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
 from taper.device import strided
-from taper.opdef import inplace_function, method_of, methods
+from taper.opdef import inplace_function, method_of, methods, named_composites, registry
 from taper.ops.activation.leaky import prelu
 from taper.ops.attention.scaled import scaled_dot_product_attention
 from taper.ops.conv.functions import (
@@ -202,6 +202,22 @@ PLAIN_IN_BATCHES = frozenset((
 ))
 # fmt: on
 
+# What a GPU's list has beside these: operators, and functions of them, by name.
+_ON_GPU = """
+    acos asin cosh tan sinh exp expm1 log log10 log1p log2 reciprocal rsqrt pow_scalar pow_tensor
+    pow_base softplus cumsum cumprod erfinv renorm dist sum_all sum_dim softmax_dim log_softmax_dim
+    layer_norm group_norm norm cosine_similarity pdist
+""".split()
+
+
+def _single_on_gpu() -> list[Any]:
+    composites = dict(named_composites)
+    found = [
+        registry[name].function if name in registry else composites.get(name) for name in _ON_GPU
+    ]
+    return [each for each in found if each is not None]
+
+
 _DOUBLE = np.dtype(np.float64)
 _SINGLE = np.dtype(np.float32)
 
@@ -218,7 +234,7 @@ def _cast(tensor: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
     if (
         settings.cache_enabled
         and array.dtype is _SINGLE
-        and dtype is settings.dtypes["cpu"]
+        and dtype is settings.dtypes[settings.device]
         and tensor._grad_fn is None
         and tensor.requires_grad
         and tensor._view is None
@@ -298,7 +314,7 @@ def _casting(function: Any, choose: Choice) -> detours.Handler:
         if lower is None:
             return run(*args, **kwargs)
         tensors = _tensors(args if not kwargs else (*args, *kwargs.values()))
-        if not tensors:
+        if not tensors or tensors[0].device.type != state.autocast_settings.device:
             return run(*args, **kwargs)
         batched = bool(state.transforms) and _are_batched(tensors)
         if kwargs.get("out") is not None or (batched and function in PLAIN_IN_BATCHES):
@@ -374,6 +390,22 @@ def _single_in_volumes(tensors: list[Tensor], lower: dtypes.dtype) -> dtypes.dty
     return dtypes.float32 if tensors[0].ndim > 3 else tensors[0].dtype
 
 
+def _as_single(tensors: list[Tensor], lower: dtypes.dtype) -> dtypes.dtype:
+    return dtypes.float32
+
+
+def _on_gpu(handler: detours.Handler) -> detours.Handler:
+    """Return a handler for functions that are on the GPU's lists alone."""
+
+    def cast(run: Any, /, *args: Any, **kwargs: Any) -> Any:
+        settings = local.state.autocast_settings
+        if settings is None or settings.device != "cuda":
+            return run(*args, **kwargs)
+        return handler(run, *args, **kwargs)
+
+    return cast
+
+
 def _handlers() -> dict[Any, detours.Handler]:
     choices: list[tuple[tuple[Any, ...], Choice]] = [
         (LOWER_PRECISION, lambda tensors, lower: lower),
@@ -383,6 +415,9 @@ def _handlers() -> dict[Any, detours.Handler]:
     ]
     found = {each: _casting(each, choose) for list_, choose in choices for each in list_}
     found |= dict.fromkeys(ROUNDED, _rounding)
+    found |= {
+        each: _on_gpu(_casting(each, _as_single)) for each in _single_on_gpu() if each not in found
+    }
     for function in list(found):
         entry = getattr(function, "op", None)
         if entry is not None and entry.inplace:

@@ -15,6 +15,7 @@ from taper import dtypes
 from taper.autograd.disturbances import new_lock
 from taper.autograd.state import State, local
 from taper.device import device
+from taper.gpu.state import device_count
 from taper.userwarning import warn_user
 
 # The device types that PyTorch has autocast for, with the dtype each starts with.
@@ -38,11 +39,21 @@ class Settings:
     Whether autocast is on for the CPU is no field here: if it is, `state.autocast` is the dtype.
     """
 
-    __slots__ = ("cache", "cache_enabled", "dtypes", "enabled", "entered", "nesting", "suspended")
+    __slots__ = (
+        "cache",
+        "cache_enabled",
+        "device",
+        "dtypes",
+        "enabled",
+        "entered",
+        "nesting",
+        "suspended",
+    )
 
     def __init__(self) -> None:
         self.enabled: set[str] = set()  # types of devices other than the CPU
         self.dtypes = dict(FIRST_DTYPES)
+        self.device = "cpu"  # the type of the tensors that are cast
         self.cache_enabled = True
         self.cache: dict[Any, Any] = {}  # by identity: weights and their copies
         self.nesting = 0  # the number of open blocks
@@ -65,11 +76,12 @@ _active: weakref.WeakSet[State] = weakref.WeakSet()
 _detoured = False  # whether a function is, or may be, on a detour
 
 
-def _switch_cpu(on: bool) -> None:
-    """Switch autocast on the CPU; after Ctrl-C it is called again."""
+def _switch(on: bool, device_type: str) -> None:
+    """Switch autocast on the CPU or a GPU; after Ctrl-C it is called again."""
     global _detoured
     state, found = local.state, settings()
-    state.autocast = found.dtypes["cpu"] if on else None
+    found.device = device_type if on else "cpu"
+    state.autocast = found.dtypes[device_type] if on else None
     if found.suspended:
         return  # the block around the running function is still open: keep the detours
     with _lock:
@@ -128,7 +140,9 @@ def is_autocast_enabled(device_type: str = "cuda") -> bool:
     (True, False)
     """
     name = _known_type("is_autocast_enabled", device_type)
-    return local.state.autocast is not None if name == "cpu" else name in settings().enabled
+    if name != "cpu":
+        return name in settings().enabled
+    return local.state.autocast is not None and settings().device == "cpu"
 
 
 def set_autocast_enabled(*args: Any, **kwargs: Any) -> None:
@@ -164,12 +178,10 @@ def _check_enabled(enabled: Any, position: int) -> None:
 
 def switch(device_type: str, on: bool) -> None:
     """Do `set_autocast_enabled` for a valid type."""
-    if device_type == "cpu":
-        _switch_cpu(on)
-    elif on:
-        settings().enabled.add(device_type)
-    else:
-        settings().enabled.discard(device_type)
+    if device_type == "cpu" or (device_type == "cuda" and device_count()):
+        _switch(on, device_type)
+    if device_type != "cpu":
+        (settings().enabled.add if on else settings().enabled.discard)(device_type)
 
 
 # --- dtypes ----------------------------------------------------------------------------------

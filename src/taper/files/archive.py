@@ -8,6 +8,7 @@ import os
 import sys
 from typing import IO, Any
 
+from taper.arrays.foreign import on_host
 from taper.files.allowed import Allowed
 from taper.files.atomic import write_all
 from taper.files.locations import MapLocation, restore_location
@@ -46,7 +47,7 @@ def write(file: IO[bytes], root: str, data: bytes, storages: list[Written], orde
     if order:
         writer.add("byteorder", sys.byteorder.encode())
     for storage in storages:
-        writer.add(f"data/{storage.key}", storage.memory.data)
+        writer.add(f"data/{storage.key}", on_host(storage.memory).data)
     writer.add("version", _VERSION)
     if not order:  # PyTorch's archives have the record even then, at the end
         writer.add("byteorder", sys.byteorder.encode())

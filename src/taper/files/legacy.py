@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import IO, Any
 
+from taper.arrays.foreign import on_host
 from taper.files.allowed import Allowed
 from taper.files.atomic import write_all
 from taper.files.locations import MapLocation, restore_location
@@ -40,7 +41,7 @@ def write(file: IO[bytes], data: bytes, storages: list[Written], protocol: int) 
     write_all(file, plain([each.key for each in ordered], protocol))
     for each in ordered:
         write_all(file, count(each.numel))
-        write_all(file, each.memory.data)
+        write_all(file, on_host(each.memory).data)
 
 
 def read(file: Any, map_location: MapLocation, allowed: Allowed, encoding: str) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.device import device
+from taper.gpu.state import device_count
 from taper.storage import TypedStorage, UntypedStorage
 
 MapLocation = Callable[[Any, str], Any] | device | str | dict[str, str] | None
@@ -54,7 +55,7 @@ def location_tag(storage: Any) -> str:
         tag: str | None = tagger(storage)
         if tag:
             return tag
-    return "cpu"
+    return "cuda:0" if storage.device.type == "cuda" else "cpu"
 
 
 def default_restore_location(storage: Any, location: str) -> Any:
@@ -71,7 +72,9 @@ def default_restore_location(storage: Any, location: str) -> Any:
     if location == "cpu":
         return storage
     if location.startswith("cuda"):
-        raise RuntimeError(_NO_CUDA)
+        if not device_count():
+            raise RuntimeError(_NO_CUDA)
+        return storage.cuda()
     if location.startswith("meta"):
         return UntypedStorage(storage.nbytes(), device="meta")
     raise RuntimeError(

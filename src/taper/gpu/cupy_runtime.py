@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import warnings
 from typing import Any
 
 # CuPy's own kernels may use CUB; nothing else of its settings is ours to choose.
@@ -13,9 +14,12 @@ import cupy
 import numpy as np
 from cupy.cuda import runtime as driver
 
+from taper.arrays.native import native
 from taper.gpu import kernels, products, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
-from taper.gpu.memory import Pool
+from taper.gpu.memory import new_pool
+
+_NO_MEMORY = 2  # the runtime's cudaErrorMemoryAllocation
 
 _KNOWN = frozenset(np.dtype(name) for name in "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split())
 
@@ -28,7 +32,8 @@ class Runtime:
     def __init__(self) -> None:
         driver.setDevice(0)
         self.stream = 0  # where kernels go
-        self.pool = Pool(self._allocate, driver.free, lambda: self.stream, driver.memGetInfo)
+        self._streams: dict[int, Any] = {}
+        self.pool = new_pool(self._allocate, driver.free, lambda: self.stream, driver.memGetInfo)
         cupy.cuda.set_allocator(self._for_cupy)
         self._functions: dict[tuple[str, str], Any] = {}
         self.kernels = kernels.Kernels(self)
@@ -38,7 +43,7 @@ class Runtime:
         try:
             found: int = driver.malloc(size)
         except driver.CUDARuntimeError as error:
-            if error.status == driver.errorMemoryAllocation:
+            if error.status == _NO_MEMORY:
                 raise MemoryError from None
             raise
         return found
@@ -88,6 +93,15 @@ class Runtime:
             block = _borrowed(array)
         offset = array.data.ptr - block.address if array.size else 0
         return new_array(CudaArray, array.shape, array.dtype, block, offset, array.strides)
+
+    def to_dlpack(self, array: Any, stream: Any, max_version: Any) -> Any:
+        """A capsule on the memory of an array, for other libraries."""
+        options = {} if max_version is None else {"max_version": max_version}
+        return self.lend(array).__dlpack__(stream=stream, **options)
+
+    def from_dlpack(self, exporter: Any) -> Any:
+        """An array on the memory that another library shows."""
+        return self.adopt(cupy.from_dlpack(exporter))
 
     def assign(self, target: Any, value: Any) -> None:
         """Write a number or an array into all elements of an array."""
@@ -155,6 +169,11 @@ class Runtime:
             return products.matmul(*inputs) if out is None else NotImplemented
         return self.kernels.elementwise(called, inputs, out)
 
+    @staticmethod
+    def product(one: Any, other: Any, out: Any) -> None:
+        """Write the products of two stacks of matrices into a third."""
+        products.product(one, other, out)
+
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         """A reduction by a kernel of our own, or NotImplemented."""
         return self.kernels.reduction(called, array, axis, dtype, keepdims)
@@ -189,12 +208,24 @@ class Runtime:
     @staticmethod
     def drop_stream(stream: int) -> None:
         """Let a stream go once its work is done."""
-        driver.streamDestroy(stream)
+        driver.streamDestroy(stream)  # CuPy's object for it owns nothing
 
     def use_stream(self, stream: int) -> None:
         """Let work go into a stream from now on."""
         self.stream = stream
-        (cupy.cuda.ExternalStream(stream) if stream else cupy.cuda.Stream.null).use()
+        if native is not None:
+            native.use_stream(stream)
+        self._cupy_stream(stream).use()
+
+    def _cupy_stream(self, stream: int) -> Any:
+        """CuPy's object for a stream."""
+        found = self._streams.get(stream)
+        if found is None:
+            with warnings.catch_warnings():  # the newer name wants an object of somebody's class
+                warnings.simplefilter("ignore", DeprecationWarning)
+                found = cupy.cuda.ExternalStream(stream) if stream else cupy.cuda.Stream.null
+            self._streams[stream] = found
+        return found
 
     @staticmethod
     def wait_for_stream(stream: int) -> None:

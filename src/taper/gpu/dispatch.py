@@ -425,6 +425,50 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     setitem(arr, tuple(where), values)
 
 
+def _chosen(value: Any, usual: Any) -> Any:
+    return usual if value is np._NoValue else value
+
+
+def _reduction(ufunc: Any, *names: str) -> Any:
+    """A reduction by the ufunc that it repeats; `names` are its arguments after the array."""
+
+    def run(a: Any, *args: Any, **options: Any) -> Any:
+        given = dict(zip(names, args, strict=False), **options)
+        wanted = {
+            "axis": given.get("axis"),
+            "keepdims": bool(_chosen(given.get("keepdims", False), False)),
+            "initial": _chosen(given.get("initial"), None),
+            "where": _chosen(given.get("where", True), True),
+        }
+        if given.get("dtype") is not None:
+            wanted["dtype"] = given["dtype"]
+        if given.get("out") is not None:
+            wanted["out"] = given["out"]
+        return arrays.run_ufunc(ufunc, "reduce", (a,), wanted)
+
+    return run
+
+
+_OF_SUMS = ("axis", "dtype", "out", "keepdims", "initial", "where")
+_OF_EXTREMES = ("axis", "out", "keepdims", "initial", "where")
+_OWN[np.sum] = _reduction(np.add, *_OF_SUMS)
+_OWN[np.prod] = _reduction(np.multiply, *_OF_SUMS)
+_OWN[np.max] = _reduction(np.maximum, *_OF_EXTREMES)
+_OWN[np.min] = _reduction(np.minimum, *_OF_EXTREMES)
+
+
+@own(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """As NumPy's, where CuPy takes no `mode`: what lies outside is not noticed."""
+    theirs = state.runtime.function("numpy", "take")
+    if out is not None or theirs is None:
+        return NotImplemented
+    if mode == "clip":
+        length = a.size if axis is None else a.shape[axis]
+        indices = np.clip(indices, 0, length - 1)
+    return lent("take", theirs, (a, indices, axis), {})
+
+
 @own(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """As NumPy's: CuPy's takes stacks of the same shape only."""

@@ -93,6 +93,12 @@ class Kernels:
             plan = self._plans[key] = self._plan(called, inputs, out)
         if plan is NotImplemented:
             return plan
+        if out is None and _map_dense is not None:
+            dense = plan.functions.get(0)
+            if dense is not None:
+                found = _map_dense(dense, CudaArray, plan.result, *inputs)
+                if found is not None:
+                    return found
         return self._run(plan, inputs, arrays, out)
 
     def _plan(self, called: Any, inputs: Any, out: Any) -> Any:
@@ -149,6 +155,17 @@ class Kernels:
         blocks = min((count + _THREADS - 1) // _THREADS, _MOST_BLOCKS)
         self.launch(function, blocks, _THREADS, tuple(args))
         return out
+
+    def curve(self, text: str, arrays: Any) -> Any:
+        """An expression of the elements of arrays of one floating dtype, or NotImplemented."""
+        dtype = arrays[0].dtype
+        if dtype not in _REDUCED or any([each.dtype is not dtype for each in arrays]):
+            return NotImplemented
+        plan = self._plans.get((text, dtype))
+        if plan is None:
+            kinds = (dtype,) * len(arrays)
+            plan = self._plans[text, dtype] = Plan(text, kinds, kinds, dtype, arrays)
+        return self._run(plan, arrays, list(arrays), None)
 
     def assign(self, target: Any, value: Any) -> bool:
         """Write a number or an array into an array; False if the dtypes are beyond this."""
@@ -322,6 +339,7 @@ def _for_cupy(value: Any) -> Any:
 
 
 _ready, _start = _prepare_launch()
+_map_dense = getattr(native, "map_dense", None)
 _kept: list[Any] = []  # a compiled kernel lives as long as CuPy's object
 _REDUCTIONS = {np.add: 0, np.maximum: 1, np.minimum: 2}
 _REDUCED = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), texts.BFLOAT16])

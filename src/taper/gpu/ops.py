@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays import elements, memory, reduction
+from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
 from taper.gpu.array import CudaArray, empty, new_array, root_block
 from taper.gpu.texts import BFLOAT16, TYPES
-from taper.gpu.world import meanings
+from taper.gpu.world import meanings, on_device
 
 FLOATS = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), BFLOAT16])
-_INT64 = np.dtype(np.int64)
 
 meanings.update(
     {
@@ -254,168 +253,51 @@ def embedding(
     return out
 
 
-# --- pictures ------------------------------------------------------------------------------------
+# --- curves --------------------------------------------------------------------------------------
 
 
-def _pair(value: Any, default: Any = None) -> tuple[int, int]:
-    value = tuple(value) if value else default
-    return (value[0], value[0]) if len(value) == 1 else value
+def _or(text: str, function: Any) -> Callable[..., Any]:
+    """A function by an expression of its elements, or else as NumPy computes it."""
+
+    def run(array: Any) -> Any:
+        kernels = state.runtime.kernels
+        if kernels is not None and array.__class__ is CudaArray:
+            found = kernels.curve(text, (array,))
+            if found is not NotImplemented:
+                return found
+        return on_device(function)(array)
+
+    return run
 
 
-@own("max_pool2d_with_indices")
-def max_pool(
-    kernels: Any,
-    self: Any,
-    kernel_size: Any,
-    stride: Any = (),
-    padding: Any = (0,),
-    dilation: Any = (1,),
-    ceil_mode: bool = False,
-) -> Any:
-    """The largest elements of windows, and where they are."""
-    if ceil_mode or self.ndim not in (3, 4) or not _are_plain(self) or not self.size:
+_GELU = "(C)0.5 * a * ((C)1 + erf(a * (C)0.7071067811865476))"
+_GELU_SLOPE = (
+    "b * ((C)0.5 * ((C)1 + erf(a * (C)0.7071067811865476))"
+    " + a * exp((C)-0.5 * a * a) * (C)0.3989422804014327)"
+)
+meanings[elements.logistic] = _or("(C)1 / ((C)1 + exp(-a))", elements.logistic)
+meanings[special_functions.erf] = _or("erf(a)", special_functions.erf)
+meanings[special_functions.erfc] = _or("erfc(a)", special_functions.erfc)
+meanings[special_functions.erfinv] = _or("erfinv(a)", special_functions.erfinv)
+
+
+@own("gelu")
+def gelu(kernels: Any, self: Any, *, approximate: str = "none") -> Any:
+    """x times the normal distribution function of x."""
+    return kernels.curve(_GELU, (self,)) if approximate == "none" else NotImplemented
+
+
+@own("gelu_backward")
+def gelu_gradient(kernels: Any, grad: Any, self: Any, approximate: str) -> Any:
+    """The gradient of gelu."""
+    if approximate != "none" or grad.__class__ is not CudaArray:
         return NotImplemented
-    size = _pair(kernel_size)
-    step, pad, wide = _pair(stride, size), _pair(padding, (0,)), _pair(dilation, (1,))
-    lengths = [
-        (length + 2 * p - d * (k - 1) - 1) // s + 1
-        for length, k, s, p, d in zip(self.shape[-2:], size, step, pad, wide, strict=True)
-    ]
-    if min(lengths) < 1 or any([2 * p > k for p, k in zip(pad, size, strict=True)]):
+    return kernels.curve(_GELU_SLOPE, (self, grad))
+
+
+@own("threshold_backward")
+def threshold_gradient(kernels: Any, grad: Any, self: Any, threshold: Any) -> Any:
+    """The gradient of relu."""
+    if threshold != 0 or grad.__class__ is not CudaArray or self.__class__ is not CudaArray:
         return NotImplemented
-    shape = (*self.shape[:-2], *lengths)
-    out, where = empty(shape, self.dtype), empty(shape, _INT64)
-    function = kernels.named("rows", "max_pool", **_macros(self))
-    planes = math.prod(self.shape[:-2])
-    args = (out, where, self, planes, *self.shape[-2:], *lengths, *size, *step, *pad, *wide)
-    kernels.launch(function, _blocks(out.size), 256, args)
-    return out, where
-
-
-@own("max_pool2d_with_indices_backward")
-def max_pool_gradient(kernels: Any, grad: Any, self: Any, *rest: Any, indices: Any = None) -> Any:
-    """Gradients go to where the largest elements were."""
-    indices = rest[-1] if indices is None else indices
-    if not _are_plain(grad, self) or not self.size or self.itemsize == 2:
-        return NotImplemented
-    if not indices.flags.c_contiguous:
-        return NotImplemented
-    out = empty(self.shape, self.dtype, 0)
-    function = kernels.named("rows", "max_pool_backward", **_macros(self))
-    planes = math.prod(self.shape[:-2])
-    args = (out, grad, indices, planes, math.prod(self.shape[-2:]), math.prod(grad.shape[-2:]))
-    kernels.launch(function, _blocks(grad.size), 256, args)
-    return out
-
-
-def _takes_convolution(
-    input: Any, weight: Any, stride: Any, transposed: bool, groups: int, *more: Any
-) -> bool:
-    return (
-        input.ndim == 4
-        and len(stride) == 2
-        and not transposed
-        and groups == 1
-        and input.size > 0
-        and weight.size > 0
-        and input.shape[1] == weight.shape[1]
-        and _are_plain(input, weight, *more)
-    )
-
-
-def _patches(kernels: Any, input: Any, weight: Any, lengths: Any, *how: Any) -> Any:
-    """The patches of a picture as (batch, channels x kernel, places); for 1x1 the picture."""
-    batch, channels = input.shape[:2]
-    kernel = weight.shape[2:]
-    if (
-        tuple(kernel) == (1, 1)
-        and all([tuple(each) == (1, 1) for each in how[::2]])
-        and not any(how[1])
-    ):
-        return input.reshape(batch, channels, -1)
-    out = empty((batch, channels * math.prod(kernel), math.prod(lengths)), input.dtype)
-    function = kernels.named("rows", "patches", **_macros(input))
-    args = (out, input, *input.shape, *lengths, *kernel, *sum(map(tuple, how), ()))
-    kernels.launch(function, _blocks(out.size), 256, args)
-    return out
-
-
-@own("convolution")
-def convolution(
-    kernels: Any,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    transposed: bool,
-    output_padding: Any,
-    groups: int,
-) -> Any:
-    """A convolution of pictures as a product of matrices."""
-    if not _takes_convolution(input, weight, stride, transposed, groups, bias):
-        return NotImplemented
-    lengths = [
-        (length + 2 * p - d * (k - 1) - 1) // s + 1
-        for length, k, s, p, d in zip(
-            input.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True
-        )
-    ]
-    if min(lengths) < 1:
-        return NotImplemented
-    columns = _patches(kernels, input, weight, lengths, stride, padding, dilation)
-    out = np.matmul(weight.reshape(weight.shape[0], -1), columns)
-    if bias is not None:
-        np.add(out, bias.reshape(-1, 1), out=out)
-    return out.reshape(len(input), weight.shape[0], *lengths)
-
-
-@own("convolution_backward")
-def convolution_gradients(
-    kernels: Any,
-    grad: Any,
-    input: Any,
-    weight: Any,
-    bias_sizes: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    transposed: bool,
-    output_padding: Any,
-    groups: int,
-    needs: Any,
-) -> Any:
-    """The gradients of input, weight and bias of such a convolution."""
-    if not _takes_convolution(input, weight, stride, transposed, groups, grad):
-        return NotImplemented
-    batch, outputs, *lengths = grad.shape
-    flat = grad.reshape(batch, outputs, -1)
-    for_input = for_weight = for_bias = None
-    matrix = weight.reshape(outputs, -1)
-    if needs[0]:
-        columns = np.matmul(matrix.T, flat)
-        for_input = _gathered(kernels, columns, input, weight, lengths, stride, padding, dilation)
-    if needs[1]:
-        columns = _patches(kernels, input, weight, lengths, stride, padding, dilation)
-        products = np.matmul(flat, columns.swapaxes(1, 2))
-        for_weight = np.add.reduce(products, axis=0).reshape(weight.shape)
-    if needs[2]:
-        for_bias = np.add.reduce(np.add.reduce(flat, axis=2), axis=0)
-    return for_input, for_weight, for_bias
-
-
-def _gathered(kernels: Any, columns: Any, input: Any, weight: Any, lengths: Any, *how: Any) -> Any:
-    """Sum what the patches have of each element."""
-    kernel = weight.shape[2:]
-    if (
-        tuple(kernel) == (1, 1)
-        and all([tuple(each) == (1, 1) for each in how[::2]])
-        and not any(how[1])
-    ):
-        return columns.reshape(input.shape)
-    out = empty(input.shape, input.dtype)
-    function = kernels.named("rows", "patches_backward", **_macros(input))
-    args = (out, columns, *input.shape, *lengths, *kernel, *sum(map(tuple, how), ()))
-    kernels.launch(function, _blocks(out.size), 256, args)
-    return out
+    return kernels.curve("a <= (C)0 ? (C)0 : b", (self, grad))

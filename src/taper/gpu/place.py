@@ -43,6 +43,11 @@ class CudaPlace(Place):
             tuple([each * size for each in strides]),
         )
 
+    def refuse_mixture(self, arrays: list[Any]) -> None:
+        for each in arrays:
+            if each.__class__ is not CudaArray and each.ndim:
+                super().refuse_mixture(arrays)
+
     def rescued(self, op: Any, arguments: Any, error: Exception) -> Any:
         """What a kernel gives that failed on the device: the same on the processor."""
         if isinstance(error, RuntimeError | ValueError | IndexError) or not is_there(arguments):

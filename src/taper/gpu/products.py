@@ -15,17 +15,12 @@ from cupy.cuda import cublas, device
 
 from taper.gpu.array import CudaArray, address, empty
 from taper.gpu.texts import BFLOAT16
+from taper.settings import get_float32_matmul_precision
 
 # Types of cuBLAS: of the data, and of what is computed in.
 _DATA = {np.dtype("f4"): 0, np.dtype("f8"): 1, np.dtype("f2"): 2, BFLOAT16: 14}
 _COMPUTED = {np.dtype("f4"): 68, np.dtype("f8"): 70, np.dtype("f2"): 68, BFLOAT16: 68}
 _TF32 = 77
-
-
-class Settings:
-    """What programs may choose: float32 products by tensor cores, which round to 10 bits."""
-
-    allow_tf32 = False
 
 
 class _Numbers:
@@ -102,66 +97,34 @@ def _stack(array: Any, lead: tuple[int, ...], count: int) -> Any:
         return array.copy().reshape(count, *array.shape[-2:])
 
 
+def product(left: Any, right: Any, out: Any) -> None:
+    """Write the products of two stacks of matrices, which may be half types, into a third."""
+    _product(left, right, out, len(out))
+
+
 def _product(left: Any, right: Any, out: Any, count: int) -> None:
-    forms = [_layout(left), _layout(right)]
-    if forms[0] is None:
-        left = left.copy()
-    if forms[1] is None:
-        right = right.copy()
     first, second = _layout(left), _layout(right)
-    if first is None or second is None:
-        raise RuntimeError("a product of matrices that lie in no order")
-    dtype = out.dtype
-    data = _DATA[dtype]
+    if first is None:
+        left = left.copy()
+        first = 0, left.shape[-1], left.shape[-1] * left.shape[-2] * (left.ndim == 3)
+    if second is None:
+        right = right.copy()
+        second = 0, right.shape[-1], right.shape[-1] * right.shape[-2] * (right.ndim == 3)
+    data, written = _DATA[left.dtype], _DATA[out.dtype]
     numbers = _DOUBLE if data == 1 else _SINGLE
-    computed = _TF32 if data == 0 and Settings.allow_tf32 else _COMPUTED[dtype]
+    computed = (
+        _TF32
+        if data == 0 and get_float32_matmul_precision() != "highest"
+        else _COMPUTED[left.dtype]
+    )
     rows, inner, columns = left.shape[-2], left.shape[-1], right.shape[-1]
+    lengths = second[0], first[0], columns, rows, inner, numbers.one
+    one, other, result = address(left), address(right), address(out)
     handle = device.get_cublas_handle()
     if count == 1:
-        cublas.gemmEx(
-            handle,
-            second[0],
-            first[0],
-            columns,
-            rows,
-            inner,
-            numbers.one,
-            address(right),
-            data,
-            second[1],
-            address(left),
-            data,
-            first[1],
-            numbers.zero,
-            address(out),
-            data,
-            columns,
-            computed,
-            -1,
-        )
+        operands = (other, data, second[1], one, data, first[1], numbers.zero)
+        cublas.gemmEx(handle, *lengths, *operands, result, written, columns, computed, -1)
         return
-    cublas.gemmStridedBatchedEx(
-        handle,
-        second[0],
-        first[0],
-        columns,
-        rows,
-        inner,
-        numbers.one,
-        address(right),
-        data,
-        second[1],
-        second[2],
-        address(left),
-        data,
-        first[1],
-        first[2],
-        numbers.zero,
-        address(out),
-        data,
-        columns,
-        rows * columns,
-        count,
-        computed,
-        -1,
-    )
+    stacked = (other, data, *second[1:], one, data, *first[1:], numbers.zero)
+    stack = (result, written, columns, rows * columns, count)
+    cublas.gemmStridedBatchedEx(handle, *lengths, *stacked, *stack, computed, -1)

@@ -13,6 +13,7 @@ from taper.autograd.detours import lead_through
 from taper.gpu import state
 from taper.gpu.array import CudaArray, empty, to_host
 from taper.gpu.texts import TYPES
+from taper.gpu.world import meanings
 from taper.sampling import continuous, discrete
 from taper.sampling import generator as generators
 from taper.sampling.generator import Generator as HostGenerator
@@ -70,7 +71,7 @@ def _grid(count: int, each: int) -> tuple[int, int]:
     """How many blocks draw, and how many numbers a thread uses."""
     found = state.runtime.properties()
     most = found["multiProcessorCount"] * (found["maxThreadsPerMultiProcessor"] // _THREADS)
-    blocks = min((count + _THREADS * each - 1) // (_THREADS * each), most)
+    blocks = min((count + _THREADS - 1) // _THREADS, most)
     return blocks, ((count - 1) // (_THREADS * blocks * each) + 1) * 4
 
 
@@ -114,7 +115,8 @@ def dropout(array: Any, keep: float) -> Any:
     blocks = min((array.size + _THREADS - 1) // _THREADS, most)
     numbers = ((array.size - 1) // (_THREADS * blocks * 4) + 1) * 4
     seed, offset = default.take(numbers)
-    args = (out, mask, array, array.size, np.float64(keep), _signed(seed), offset)
+    together = 4 if array.size % 4 == 0 else 2 if array.size % 2 == 0 else 1
+    args = (out, mask, array, array.size, np.float64(keep), _signed(seed), offset, together)
     kernels.launch(function, blocks, _THREADS, args)
     return out, mask
 
@@ -129,16 +131,15 @@ def _drawn(kind: int) -> Any:
         if out.__class__ is not CudaArray:
             return run(out, *args, **options)
         one, other, generator = _arguments(kind, args, options)
-        if isinstance(generator, HostGenerator):
+        if isinstance(generator, HostGenerator) and not hasattr(generator, "take"):
             raise RuntimeError("Expected a 'cuda' device type for generator but found 'cpu'")
         if isinstance(one, np.ndarray):  # a probability for each element
             found = NotImplemented
-            args = (to_host(one), *args[1:]) if args else args
-            options = {name: to_host(each) for name, each in options.items()}
         else:
             found = draw(out, kind, one, other, generator)
         if found is NotImplemented:
-            out[...] = run(np.empty(out.shape, out.dtype), *args, **options)
+            given = (to_host(one), other)[: 1 if kind == _BELOW else 2]
+            out[...] = run(np.empty(out.shape, out.dtype), *given)
         return out
 
     return handler
@@ -167,16 +168,15 @@ def _dropped(run: Any, out: Any, p: float = 0.5, generator: Any = None) -> Any:
 def start() -> None:
     """Let the library's draws for arrays on the device be made there; take over the seed."""
     default.manual_seed(generators.default_generator.initial_seed())
-    lead_through(
-        "devices",
-        {
-            continuous.uniform_: _drawn(_UNIFORM),
-            continuous.normal_: _drawn(_NORMAL),
-            discrete.bernoulli_: _drawn(_BELOW),
-            discrete.dropout_mask_: _dropped,
-            generators.manual_seed: _seeded,
-        },
-    )
+    routes: dict[Any, Any] = {
+        continuous.uniform_: _drawn(_UNIFORM),
+        continuous.normal_: _drawn(_NORMAL),
+        discrete.bernoulli_: _drawn(_BELOW),
+        discrete.dropout_mask_: _dropped,
+        generators.manual_seed: _seeded,
+    }
+    lead_through("devices", routes)
+    meanings.update({each: each for each in routes})  # on the device, too, by these routes
 
 
 def _seeded(run: Any, seed: int) -> Any:

@@ -18,6 +18,7 @@ runtime: Any = None
 # Called once, when the device comes into use: the rooms above make themselves ready.
 at_start: list[Callable[[], None]] = []
 
+_PARTS = ("dispatch", "ufuncs", "world", "place", "ops", "layers", "random")
 _lock = threading.RLock()
 _count: int | None = None
 
@@ -69,7 +70,7 @@ def start(given: Any = None) -> Any:
                     # late: CuPy takes a second to load
                     given = importlib.import_module("taper.gpu.cupy_runtime").Runtime()
                 runtime = given
-                for name in ("dispatch", "ufuncs", "world", "place", "ops", "random"):
+                for name in _PARTS:
                     importlib.import_module(f"taper.gpu.{name}")  # late: for programs with a GPU
                 for each in at_start:
                     each()
@@ -81,4 +82,6 @@ def is_pinned_array(array: Any) -> bool:
     base = array.base
     while base is not None and hasattr(base, "base"):
         base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
     return type(base).__name__ == "PinnedMemoryPointer"

@@ -14,11 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays import reduction
+from taper.arrays import memory, reduction
 from taper.autograd.detours import lead_through, original_of
 from taper.gpu import state
 from taper.opdef import NAMESPACE, Op, named_composites, registry
 from taper.tensor import Tensor, fresh, wrap
+
+# What the library calls outside kernels with arrays of any device.
+_SHARED = (reduction.column_sums, reduction.sum_array)
+_OF_MEMORY = ("adopt", "all_bytes", "on_bytes", "resized")
 
 _active: Any = None  # the module `gpu.world`, once there is a device in use
 
@@ -91,7 +95,7 @@ def _start() -> None:
         elif name.startswith(("formula_", "real_")):
             NAMESPACE[name] = formula(value)
     _redirect_all()
-    for shared in (reduction.column_sums, reduction.sum_array):
+    for shared in (*_SHARED, *[getattr(memory, name) for name in _OF_MEMORY]):
         handler = _active.rerouted(shared, lambda args, options: _active.is_there(args))
         lead_through("devices", {shared: handler})
 

@@ -159,6 +159,11 @@ def device_of(array: Any) -> device:
     return array.device if isinstance(array, ForeignArray) else CPU
 
 
+def on_host(array: Any) -> Any:
+    """Return an array of any device as an ndarray of the CPU's."""
+    return array.place.to_ndarray(array) if isinstance(array, ForeignArray) else array
+
+
 def as_array(value: Any) -> Any:
     """Return a foreign array as it is, and anything else as an ndarray."""
     return value if isinstance(value, ForeignArray) else np.asarray(value)

@@ -28,7 +28,7 @@ __device__ __forceinline__ void turned(unsigned int x, unsigned int y, float *on
     const float u = x * 2.3283064e-10f + 2.3283064e-10f / 2.0f;
     const float v = y * (2.3283064e-10f * 6.2831855f) + (2.3283064e-10f * 6.2831855f) / 2.0f;
     const float s = sqrtf(-2.0f * logf(u));
-    sincosf(v, one, two);
+    __sincosf(v, one, two);
     *one *= s, *two *= s;
 }
 
@@ -80,20 +80,23 @@ extern "C" __global__ void draw(T *out, long long n, double a, double b, long lo
     }
 }
 
-// Dropout of elements that lie together: four numbers of a thread are for four neighbours.
+// Dropout: the four numbers of a thread are for neighbours, `together` (4, 2 or 1) at a time.
 extern "C" __global__ void dropout(
-    T *out, bool *mask, const T *__restrict__ in, long long n, double keep, long long seed, long long offset) {
+    T *out, bool *mask, const T *__restrict__ in, long long n, double keep, long long seed, long long offset,
+    long long together) {
     const long long id = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     const long long grid = (long long)gridDim.x * blockDim.x;
     unsigned long long place = (unsigned long long)offset / 4;
     const float bound = (float)keep;
     const C scale = (C)(1.0f / bound);
-    for (long long i = id * 4; i < n; i += grid * 4) {
+    for (long long i = id * together; i < n; i += grid * 4) {
         const Four r = philox((unsigned long long)seed, (unsigned long long)id, place++);
-        for (int k = 0; k < 4 && i + k < n; k++) {
+        for (int k = 0; k < 4; k++) {
+            const long long at = i + k / together * grid * together + k % together;
+            if (at >= n) break;
             const bool kept = unit(r.x[k]) < bound;
-            mask[i + k] = kept;
-            out[i + k] = put<T>((C)load(in[i + k]) * (C)kept * scale);
+            mask[at] = kept;
+            out[at] = put<T>((C)load(in[at]) * (C)kept * scale);
         }
     }
 }

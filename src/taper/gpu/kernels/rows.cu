@@ -189,7 +189,7 @@ extern "C" __global__ void max_pool_backward(
         atomicAdd(out + i / windows * size + where[i], (C)load(grad[i]));
 }
 
-// The patches that a convolution sees, as columns: planes x kh x kw rows of rows x columns.
+// The patches that a convolution sees, as a matrix: planes x kh x kw rows, batch x rows x columns columns.
 extern "C" __global__ void patches(
     T *out, const T *__restrict__ in, long long batch, long long planes, long long height, long long width,
     long long rows, long long columns, long long kh, long long kw, long long sh, long long sw, long long ph,
@@ -200,10 +200,12 @@ extern "C" __global__ void patches(
         long long rest = i;
         const long long column = rest % columns; rest /= columns;
         const long long row = rest % rows; rest /= rows;
+        const long long n = rest % batch; rest /= batch;
         const long long b = rest % kw; rest /= kw;
         const long long a = rest % kh; rest /= kh;
         const long long y = row * sh - ph + a * dh, x = column * sw - pw + b * dw;
-        out[i] = y >= 0 && y < height && x >= 0 && x < width ? in[(rest * height + y) * width + x] : put<T>((C)0);
+        const bool inside = y >= 0 && y < height && x >= 0 && x < width;
+        out[i] = inside ? in[((n * planes + rest) * height + y) * width + x] : put<T>((C)0);
     }
 }
 
@@ -215,7 +217,8 @@ extern "C" __global__ void patches_backward(
     const long long all = batch * planes * height * width;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < all;
          i += (long long)gridDim.x * blockDim.x) {
-        const long long x = i % width, y = i / width % height, plane = i / width / height;
+        const long long x = i % width, y = i / width % height, c = i / width / height % planes;
+        const long long n = i / width / height / planes;
         C total = (C)0;
         for (long long a = 0; a < kh; a++) {
             const long long up = y + ph - a * dh;
@@ -223,7 +226,7 @@ extern "C" __global__ void patches_backward(
             for (long long b = 0; b < kw; b++) {
                 const long long left = x + pw - b * dw;
                 if (left < 0 || left % sw || left / sw >= columns) continue;
-                total += (C)load(in[(((plane * kh + a) * kw + b) * rows + up / sh) * columns + left / sw]);
+                total += (C)load(in[((((c * kh + a) * kw + b) * batch + n) * rows + up / sh) * columns + left / sw]);
             }
         }
         out[i] = put<T>(total);
