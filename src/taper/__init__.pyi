@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, TypeAlias, overload
 from taper import _C as _C
 from taper import __config__ as __config__
 from taper import _dynamo as _dynamo
+from taper import _guards as _guards
 from taper import _inductor as _inductor
 from taper import _utils as _utils
 from taper import accelerator as accelerator
@@ -35,6 +36,7 @@ from taper import hub as hub
 from taper import jit as jit
 from taper import library as library
 from taper import linalg as linalg
+from taper import masked as masked
 from taper import mps as mps
 from taper import mtia as mtia
 from taper import multiprocessing as multiprocessing
@@ -44,11 +46,13 @@ from taper import ops as ops
 from taper import optim as optim
 from taper import overrides as overrides
 from taper import profiler as profiler
+from taper import quasirandom as quasirandom
 from taper import random as random
 from taper import return_types as _return_types
 from taper import return_types as return_types
 from taper import serialization as serialization
 from taper import signal as signal
+from taper import sparse as sparse
 from taper import special as special
 from taper import testing as testing
 from taper import types as types
@@ -164,6 +168,17 @@ from taper.size import Size as _Size
 from taper.storage import StorageBase as StorageBase
 from taper.storage import TypedStorage as TypedStorage
 from taper.storage import UntypedStorage as UntypedStorage
+from taper.symbols import SymBool as SymBool
+from taper.symbols import SymFloat as SymFloat
+from taper.symbols import SymInt as SymInt
+from taper.symbols import sym_float as sym_float
+from taper.symbols import sym_int as sym_int
+from taper.symbols import sym_ite as sym_ite
+from taper.symbols import sym_max as sym_max
+from taper.symbols import sym_min as sym_min
+from taper.symbols import sym_not as sym_not
+from taper.symbols import sym_sqrt as sym_sqrt
+from taper.symbols import sym_sum as sym_sum
 from taper.tensor import Tensor as Tensor
 from taper.top_level import DisableTorchFunction as DisableTorchFunction
 from taper.top_level import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
@@ -172,6 +187,7 @@ from taper.top_level import ScriptObject as ScriptObject
 from taper.top_level import Stream as Stream
 from taper.top_level import TensorType as TensorType
 from taper.top_level import _assert as _assert
+from taper.top_level import _assert_async as _assert_async
 from taper.top_level import _check as _check
 from taper.top_level import _check_index as _check_index
 from taper.top_level import _check_is_size as _check_is_size
@@ -181,6 +197,7 @@ from taper.top_level import _check_tensor_all_with as _check_tensor_all_with
 from taper.top_level import _check_type as _check_type
 from taper.top_level import _check_value as _check_value
 from taper.top_level import _check_with as _check_with
+from taper.top_level import _shape_as_tensor as _shape_as_tensor
 from taper.top_level import get_device_module as get_device_module
 from taper.top_level import has_lapack as has_lapack
 from taper.top_level import has_mkl as has_mkl
@@ -2407,7 +2424,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, sparse_grad: _bool = Fals
         dim: dimension that `index` counts along.
         index: int64 tensor with as many dimensions as `input`; other lengths at most those of
             `input`.
-        sparse_grad: whether the gradient is sparse; only False is provided.
+        sparse_grad: whether the gradient is sparse.
         out: tensor that receives the result.
 
     Shape: the result has the shape of `index`.
@@ -2455,7 +2472,7 @@ def ger(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Tensor:
             [6.]])
     """
 def get_device(input: Tensor) -> _int:
-    """Return -1: the tensor is on the CPU.
+    """Return the number of the tensor's device; -1 on the CPU.
 
     >>> import taper
     >>> taper.get_device(taper.ones(2))
@@ -2627,6 +2644,13 @@ def hsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, 
     >>> import taper
     >>> taper.hsplit(taper.arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
+    """
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply a sparse matrix with a dense one; the result stores whole rows.
+
+    >>> import taper
+    >>> taper.hspmm(taper.eye(2).to_sparse(), taper.ones(2, 1)).sparse_dim()
+    1
     """
 def hstack(tensors: Sequence[Tensor], *, out: Tensor | None = None) -> Tensor:
     """Join tensors along the second dimension, vectors along the first.
@@ -5082,6 +5106,14 @@ def slogdet(input: Tensor, *, out: Sequence[Tensor] | None = None) -> _return_ty
     >>> taper.slogdet(taper.eye(2)).sign
     tensor(1.)
     """
+def smm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply a sparse matrix with a dense one; the result is sparse.
+
+    >>> import taper
+    >>> taper.smm(taper.eye(2).to_sparse(), taper.ones(2, 1)).to_dense()
+    tensor([[1.],
+            [1.]])
+    """
 def softmax(input: Tensor, dim: _int = ..., dtype: _dtype | None = None, *, out: Tensor | None = None, axis: _int = ...) -> Tensor:
     """Turn numbers into probabilities along a dimension.
 
@@ -5121,6 +5153,130 @@ def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _b
         values=tensor([1., 2., 3.]),
         indices=tensor([1, 2, 0]))
     """
+def sparse_bsc_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+    """Make a sparse tensor of blocks, by columns.
+
+    Args:
+        compressed_indices: ccol_indices: where the elements of each begin, and the end of the last.
+        plain_indices: the row of each element.
+        values: the elements, or blocks of them.
+        size: the shape; by default as large as the indices need.
+        dtype: dtype of the elements; by default that of `values`.
+        layout, device, pin_memory: only the layout of the name, in ordinary CPU memory.
+        requires_grad: whether autograd records what is computed from the result.
+        check_invariants: whether to check that the indices fit.
+
+    Example:
+        >>> import taper
+        >>> taper.sparse_bsc_tensor([0, 1, 2], [1, 0], [[[4.0]], [[3.0]]]).to_dense()
+        tensor([[0., 3.],
+                [4., 0.]])
+    """
+def sparse_bsr_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+    """Make a sparse tensor of blocks, by rows.
+
+    Args:
+        compressed_indices: crow_indices: where the elements of each begin, and the end of the last.
+        plain_indices: the column of each element.
+        values: the elements, or blocks of them.
+        size: the shape; by default as large as the indices need.
+        dtype: dtype of the elements; by default that of `values`.
+        layout, device, pin_memory: only the layout of the name, in ordinary CPU memory.
+        requires_grad: whether autograd records what is computed from the result.
+        check_invariants: whether to check that the indices fit.
+
+    Example:
+        >>> import taper
+        >>> taper.sparse_bsr_tensor([0, 1, 2], [1, 0], [[[3.0]], [[4.0]]]).to_dense()
+        tensor([[0., 3.],
+                [4., 0.]])
+    """
+def sparse_compressed_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+    """Make a sparse tensor of a compressed layout.
+
+    Args:
+        compressed_indices: where the elements of each row (column) begin, and the end of the last.
+        plain_indices: the column (row) of each element.
+        values: the elements, or blocks of them.
+        size: the shape; by default as large as the indices need.
+        dtype: dtype of the elements; by default that of `values`.
+        layout: `sparse_csr`, `sparse_csc`, `sparse_bsr` or `sparse_bsc`.
+        device, pin_memory: only ordinary CPU memory is provided.
+        requires_grad: whether autograd records what is computed from the result.
+        check_invariants: whether to check that the indices fit.
+
+    Example:
+        >>> import taper
+        >>> x = taper.sparse_compressed_tensor(
+        ...     [0, 1, 2], [1, 0], [3.0, 4.0], layout=taper.sparse_csr
+        ... )
+        >>> x.to_dense()
+        tensor([[0., 3.],
+                [4., 0.]])
+    """
+def sparse_coo_tensor(indices: Any = None, values: Any = None, size: _Ints | None = None, *, dtype: _dtype | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None, is_coalesced: _bool | None = None) -> Tensor:
+    """Make a sparse tensor from the coordinates of its elements (layout COO).
+
+    Elements at the same place are added up.
+
+    Args:
+        indices: the coordinates, a matrix of integers: a row for each sparse dimension, a column
+            for each element.  A shape alone, as the first argument, makes a tensor of zeros.
+        values: the elements; more dimensions than one make dense dimensions.
+        size: the shape; by default as large as the indices need.
+        dtype: dtype of the elements; by default that of `values`.
+        device, pin_memory: only ordinary CPU memory is provided.
+        requires_grad: whether autograd records what is computed from the result.
+        check_invariants: whether to check that the indices fit; by default as
+            `taper.sparse.check_sparse_tensor_invariants` says.
+        is_coalesced: say that the coordinates are sorted and different.
+
+    Example:
+        >>> import taper
+        >>> taper.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3))
+        tensor(indices=tensor([[0, 1],
+                               [2, 0]]),
+               values=tensor([3., 4.]),
+               size=(2, 3), nnz=2, layout=torch.sparse_coo)
+    """
+def sparse_csc_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+    """Make a sparse tensor compressed by columns.
+
+    Args:
+        compressed_indices: ccol_indices: where the elements of each begin, and the end of the last.
+        plain_indices: the row of each element.
+        values: the elements, or blocks of them.
+        size: the shape; by default as large as the indices need.
+        dtype: dtype of the elements; by default that of `values`.
+        layout, device, pin_memory: only the layout of the name, in ordinary CPU memory.
+        requires_grad: whether autograd records what is computed from the result.
+        check_invariants: whether to check that the indices fit.
+
+    Example:
+        >>> import taper
+        >>> taper.sparse_csc_tensor([0, 1, 2], [1, 0], [4.0, 3.0]).to_dense()
+        tensor([[0., 3.],
+                [4., 0.]])
+    """
+def sparse_csr_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+    """Make a sparse tensor compressed by rows.
+
+    Args:
+        compressed_indices: crow_indices: where the elements of each begin, and the end of the last.
+        plain_indices: the column of each element.
+        values: the elements, or blocks of them.
+        size: the shape; by default as large as the indices need.
+        dtype: dtype of the elements; by default that of `values`.
+        layout, device, pin_memory: only the layout of the name, in ordinary CPU memory.
+        requires_grad: whether autograd records what is computed from the result.
+        check_invariants: whether to check that the indices fit.
+
+    Example:
+        >>> import taper
+        >>> taper.sparse_csr_tensor([0, 1, 2], [1, 0], [3.0, 4.0]).to_dense()
+        tensor([[0., 3.],
+                [4., 0.]])
+    """
 def split(tensor: Tensor, split_size_or_sections: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
     """Cut a tensor into consecutive parts along a dimension.
 
@@ -5156,6 +5312,14 @@ def split_with_sizes_copy(input: Tensor, split_sizes: _Ints, dim: _int = 0, *, o
     >>> import taper
     >>> [each.shape[0] for each in taper.split_with_sizes_copy(taper.ones(5), [1, 4])]
     [1, 4]
+    """
+def spmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply two matrices, of which one may be sparse.
+
+    >>> import taper
+    >>> taper.spmm(taper.eye(2).to_sparse(), taper.ones(2, 1))
+    tensor([[1.],
+            [1.]])
     """
 def sqrt(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     """Take the square root of every element.
@@ -5224,6 +5388,15 @@ def squeeze_copy(input: Tensor, dim: _Ints | None = None, *, out: Tensor | None 
     >>> import taper
     >>> taper.squeeze_copy(taper.ones(2, 1, 3)).shape
     torch.Size([2, 3])
+    """
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+    """Multiply a sparse matrix with a dense one and add a sparse one; the result is sparse.
+
+    >>> import taper
+    >>> one = taper.eye(2).to_sparse()
+    >>> taper.sspaddmm(one, one, taper.ones(2, 2)).to_dense()
+    tensor([[2., 1.],
+            [1., 2.]])
     """
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Tensor | None = None) -> Tensor:
     """Join tensors of one shape along a new dimension.

@@ -106,7 +106,7 @@ class TensorMethods:
     def __rxor__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def __setitem__(self, index_given: Any, value: _Operand) -> None: ...
     def __sub__(self, other: _Operand | _np.ndarray) -> Tensor: ...
-    __torch_dispatch__: Any
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = ..., kwargs: Any = None) -> Any: ...
     __torch_function__: Any
     def __truediv__(self, other: _Operand | _np.ndarray) -> Tensor: ...
     def __xor__(self, other: _Operand | _np.ndarray) -> Tensor: ...
@@ -125,11 +125,29 @@ class TensorMethods:
         """The tensor that this one is a view of, None if it is no view."""
     @_base.setter
     def _base(self, value: Tensor | None) -> None: ...
+    def _coalesced_(self, coalesced: _bool) -> Self:
+        """Say whether the coordinates are sorted and different."""
+    def _dimI(self) -> _int:
+        """Count the dimensions that have coordinates; none for a dense tensor.
+
+        >>> import taper
+        >>> taper.ones(2, 3).to_sparse(1).sparse_dim()
+        1
+        """
+    def _dimV(self) -> _int:
+        """Count the dimensions that are stored whole; all for a dense tensor.
+
+        >>> import taper
+        >>> taper.ones(2, 3).to_sparse(1).dense_dim()
+        1
+        """
     @property
     def _grad(self) -> Tensor | None:
         """The accumulated gradient, None before the first backward."""
     @_grad.setter
     def _grad(self, value: Tensor | None) -> None: ...
+    def _indices(self) -> Tensor:
+        """Return the coordinates, as they are."""
     def _is_view(self) -> _bool: ...
     _make_subclass: Any
     _make_wrapper_subclass: Any
@@ -143,6 +161,8 @@ class TensorMethods:
         >>> x
         tensor([-3., -3.])
         """
+    def _nnz(self) -> _int:
+        """Count the elements that are stored."""
     @property
     def _post_accumulate_grad_hooks(self) -> Any:
         """The hooks that run after a gradient was added to this leaf's, None if there are none."""
@@ -158,6 +178,8 @@ class TensorMethods:
         >>> x._use_count()
         2
         """
+    def _values(self) -> Tensor:
+        """Return the elements, as they are, without history."""
     @property
     def _version(self) -> _int:
         """How often this tensor's memory was written in place."""
@@ -865,6 +887,8 @@ class TensorMethods:
         >>> taper.empty(2).cauchy_(1, 2)
         tensor([22.1955,  2.5295])
         """
+    def ccol_indices(self) -> Tensor:
+        """Return the begins of the columns of a compressed tensor."""
     def cdouble(self, *more: Any, memory_format: _memory_format | None = None) -> Tensor:
         """Convert the tensor to torch.complex128.
 
@@ -1051,6 +1075,17 @@ class TensorMethods:
             >>> taper.clone(taper.tensor([1.0, 2.0]))
             tensor([1., 2.])
         """
+    def coalesce(self) -> Tensor:
+        """Sort the coordinates and add up the elements of each place.
+
+        Example:
+            >>> import taper
+            >>> x = taper.sparse_coo_tensor([[1, 0, 1]], [1.0, 2.0, 3.0], (3,))
+            >>> x.coalesce().values()
+            tensor([2., 4.])
+        """
+    def col_indices(self) -> Tensor:
+        """Return the column of each element of a compressed tensor."""
     def conj(self) -> Tensor:
         """Conjugate a complex tensor, as a view; return a real one as it is.
 
@@ -1178,12 +1213,12 @@ class TensorMethods:
                 [2., 4.]])
         """
     def cpu(self, memory_format: _memory_format | None = None) -> Tensor:
-        """Move the tensor to the CPU, where it is already.
+        """Move the tensor to the CPU.
 
         Args:
-            memory_format: has no effect.
+            memory_format: order of the dimensions in memory; by default that of the input.
 
-        Returns: the tensor itself.
+        Returns: the tensor itself if it is there already.
 
         Example:
             >>> import taper
@@ -1197,21 +1232,22 @@ class TensorMethods:
         >>> taper.cross(taper.tensor([1, 0, 0]), taper.tensor([0, 1, 0]), dim=0)
         tensor([0, 0, 1])
         """
+    def crow_indices(self) -> Tensor:
+        """Return the begins of the rows of a compressed tensor."""
     def cuda(self, device: _Device | None = None, non_blocking: _bool = False, memory_format: _memory_format | None = None) -> Tensor:
-        """Raise PyTorch's error of a machine without CUDA: taper computes on the CPU.
+        """Move the tensor to a GPU.
 
         Args:
-            device: number or name of a CUDA device.
-            non_blocking: has no effect.
-            memory_format: has no effect.
+            device: number or name of a CUDA device; by default the current one.
+            non_blocking: do not wait for a copy from pinned memory.
+            memory_format: order of the dimensions in memory; by default that of the input.
 
-        Returns: never; `tensor.to(device)` works with any device that a program may choose.
+        Returns: the tensor itself if it is there already; without a GPU PyTorch's error.
 
         Example:
             >>> import taper
-            >>> taper.ones(2).cuda()
-            Traceback (most recent call last):
-            AssertionError: Torch not compiled with CUDA enabled
+            >>> taper.ones(2).cuda() if taper.cuda.is_available() else taper.ones(2)  # doctest: +SKIP
+            tensor([1., 1.], device='cuda:0')
         """
     def cummax(self, dim: _int) -> _return_types.cummax:
         """Find the largest element up to each one along a dimension, and where it is.
@@ -1274,6 +1310,13 @@ class TensorMethods:
         >>> import taper
         >>> taper.deg2rad_(taper.tensor([180.0]))
         tensor([3.1416])
+        """
+    def dense_dim(self) -> _int:
+        """Count the dimensions that are stored whole; all for a dense tensor.
+
+        >>> import taper
+        >>> taper.ones(2, 3).to_sparse(1).dense_dim()
+        1
         """
     def det(self) -> Tensor:
         """Compute determinants: another name of `linalg.det`.
@@ -1797,7 +1840,7 @@ class TensorMethods:
             dim: dimension that `index` counts along.
             index: int64 tensor with as many dimensions as `input`; other lengths at most those of
                 `input`.
-            sparse_grad: whether the gradient is sparse; only False is provided.
+            sparse_grad: whether the gradient is sparse.
             out: tensor that receives the result.
 
         Shape: the result has the shape of `index`.
@@ -1855,7 +1898,7 @@ class TensorMethods:
                 [6.]])
         """
     def get_device(self) -> _int:
-        """Return -1: the tensor is on the CPU.
+        """Return the number of the tensor's device; -1 on the CPU.
 
         >>> import taper
         >>> taper.get_device(taper.ones(2))
@@ -2102,6 +2145,14 @@ class TensorMethods:
             tensor([[3, 4],
                     [3, 4]])
         """
+    def indices(self) -> Tensor:
+        """Return the coordinates of a coalesced tensor, a row for each dimension.
+
+        >>> import taper
+        >>> taper.eye(2).to_sparse().indices()
+        tensor([[0, 1],
+                [0, 1]])
+        """
     def inner(self, other: Tensor) -> Tensor:
         """Sum products over the last dimension of both tensors.
 
@@ -2131,7 +2182,12 @@ class TensorMethods:
         tensor([[0.5000]])
         """
     def is_coalesced(self) -> _bool:
-        """Refused: no tensor is sparse."""
+        """Tell whether the coordinates of a sparse tensor are sorted and different.
+
+        >>> import taper
+        >>> taper.eye(2).to_sparse().is_coalesced()
+        True
+        """
     def is_complex(self) -> _bool:
         """Tell whether the elements are complex numbers.
 
@@ -2195,7 +2251,7 @@ class TensorMethods:
         False
         """
     def is_pinned(self, device: _Device | None = None) -> _bool:
-        """Return False: there is no accelerator to pin memory for.
+        """Tell whether the elements are in memory that a GPU can copy from by itself.
 
         >>> import taper
         >>> taper.ones(2).is_pinned()
@@ -3543,18 +3599,17 @@ class TensorMethods:
             torch.Size([4, 2, 3])
         """
     def pin_memory(self, device: _Device | None = None) -> Tensor:
-        """Raise PyTorch's error of a machine without accelerator: there is none to pin memory for.
+        """Copy into memory that a GPU can copy from by itself.
 
         Args:
             device: the accelerator.
 
-        Returns: never.
+        Returns: a tensor on the CPU; without a GPU PyTorch's error.
 
         Example:
             >>> import taper
-            >>> taper.ones(2).pin_memory()
-            Traceback (most recent call last):
-            RuntimeError: Cannot access accelerator device when none is available.
+            >>> taper.ones(2).pin_memory()  # doctest: +SKIP
+            tensor([1., 1.])
         """
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """Compute the pseudo-inverse as `linalg.pinv` does, with a fixed relative tolerance.
@@ -3930,6 +3985,8 @@ class TensorMethods:
         >>> taper.round_(taper.tensor([0.5, 1.5, -2.7]))
         tensor([ 0.,  2., -3.])
         """
+    def row_indices(self) -> Tensor:
+        """Return the row of each element of a compressed tensor."""
     def rsqrt(self) -> Tensor:
         """Take one over the square root of every element.
 
@@ -4194,6 +4251,14 @@ class TensorMethods:
         >>> taper.slogdet(taper.eye(2)).sign
         tensor(1.)
         """
+    def smm(self, mat2: Tensor) -> Tensor:
+        """Multiply a sparse matrix with a dense one; the result is sparse.
+
+        >>> import taper
+        >>> taper.smm(taper.eye(2).to_sparse(), taper.ones(2, 1)).to_dense()
+        tensor([[1.],
+                [1.]])
+        """
     def softmax(self, dim: _int = ..., dtype: _dtype | None = None, *, axis: _int = ...) -> Tensor:
         """Turn numbers into probabilities along a dimension.
 
@@ -4233,6 +4298,40 @@ class TensorMethods:
             values=tensor([1., 2., 3.]),
             indices=tensor([1, 2, 0]))
         """
+    def sparse_dim(self) -> _int:
+        """Count the dimensions that have coordinates; none for a dense tensor.
+
+        >>> import taper
+        >>> taper.ones(2, 3).to_sparse(1).sparse_dim()
+        1
+        """
+    def sparse_mask(self, mask: Tensor) -> Tensor:
+        """Take the elements at the places where a sparse tensor has some.
+
+        Args:
+            mask: a sparse tensor of the same shape; its elements do not count.
+
+        Example:
+            >>> import taper
+            >>> mask = taper.sparse_coo_tensor([[1]], [5.0], (3,))
+            >>> taper.tensor([7.0, 8.0, 9.0]).sparse_mask(mask).to_dense()
+            tensor([0., 8., 0.])
+        """
+    def sparse_resize_(self, size: _Ints, sparse_dim: _int, dense_dim: _int) -> Self:
+        """Give a sparse tensor another shape, in place; its elements stay where they are.
+
+        Args:
+            size: the new shape, at least as large if there are elements.
+            sparse_dim, dense_dim: how many dimensions have coordinates, and how many are stored whole.
+
+        Example:
+            >>> import taper
+            >>> x = taper.eye(2).to_sparse()
+            >>> x.sparse_resize_((3, 3), 2, 0).shape
+            torch.Size([3, 3])
+        """
+    def sparse_resize_and_clear_(self, size: _Ints, sparse_dim: _int, dense_dim: _int) -> Self:
+        """Give a sparse tensor another shape and no elements, in place."""
     def split(self, split_size: _Ints, dim: _int = 0) -> tuple[Tensor, ...]:
         """Cut the tensor into consecutive parts along a dimension.
 
@@ -4317,6 +4416,15 @@ class TensorMethods:
         """
     def squeeze_(self, dim: _Ints | None = None) -> Self:
         """In-place version of `squeeze`."""
+    def sspaddmm(self, mat1: Tensor, mat2: Tensor, *, beta: _float = 1, alpha: _float = 1) -> Tensor:
+        """Multiply a sparse matrix with a dense one and add a sparse one; the result is sparse.
+
+        >>> import taper
+        >>> one = taper.eye(2).to_sparse()
+        >>> taper.sspaddmm(one, one, taper.ones(2, 2)).to_dense()
+        tensor([[2., 1.],
+                [1., 2.]])
+        """
     def std(self, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
         """Compute the standard deviation of all elements, or along dimensions.
 
@@ -4557,6 +4665,65 @@ class TensorMethods:
             >>> import taper
             >>> taper.tensor([1.5]).to(taper.int64)
             tensor([1])
+        """
+    def to_dense(self, dtype: _dtype | None = None, *, masked_grad: _bool | None = None) -> Tensor:
+        """Return the tensor with all its elements, zeros too.
+
+        Args:
+            dtype: dtype of the result, for tensors that are dense already.
+            masked_grad: whether the gradient has the places of the sparse tensor; it has by default.
+
+        Example:
+            >>> import taper
+            >>> taper.sparse_coo_tensor([[1]], [5.0], (3,)).to_dense()
+            tensor([0., 5., 0.])
+        """
+    def to_sparse(self, sparse_dim: Any = None, *, layout: _layout | None = None, blocksize: Any = None, dense_dim: _int | None = None) -> Tensor:
+        """Keep the elements that are not zero, in a sparse layout.
+
+        Args:
+            sparse_dim: how many dimensions have coordinates; the others are stored whole.
+            layout: the sparse layout; coordinates by default.
+            blocksize: height and width of the blocks, for layouts that have them.
+            dense_dim: how many dimensions are stored whole, for compressed layouts.
+
+        Example:
+            >>> import taper
+            >>> taper.eye(2).to_sparse()
+            tensor(indices=tensor([[0, 1],
+                                   [0, 1]]),
+                   values=tensor([1., 1.]),
+                   size=(2, 2), nnz=2, layout=torch.sparse_coo)
+        """
+    def to_sparse_bsc(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """Keep the blocks that are not all zero, compressed by columns.
+
+        >>> import taper
+        >>> taper.eye(4).to_sparse_bsc((2, 2)).values().shape
+        torch.Size([2, 2, 2])
+        """
+    def to_sparse_bsr(self, blocksize: Any, dense_dim: _int | None = None) -> Tensor:
+        """Keep the blocks that are not all zero, compressed by rows.
+
+        >>> import taper
+        >>> taper.eye(4).to_sparse_bsr((2, 2)).values().shape
+        torch.Size([2, 2, 2])
+        """
+    def to_sparse_coo(self) -> Tensor:
+        """Keep the elements that are not zero, with their coordinates."""
+    def to_sparse_csc(self, dense_dim: _int | None = None) -> Tensor:
+        """Keep the elements that are not zero, compressed by columns.
+
+        >>> import taper
+        >>> taper.eye(2).to_sparse_csc().row_indices()
+        tensor([0, 1])
+        """
+    def to_sparse_csr(self, dense_dim: _int | None = None) -> Tensor:
+        """Keep the elements that are not zero, compressed by rows.
+
+        >>> import taper
+        >>> taper.eye(2).to_sparse_csr().crow_indices()
+        tensor([0, 1, 2])
         """
     def tolist(self) -> list[Any]:
         """Return the elements as nested lists of Python numbers.
@@ -4888,6 +5055,13 @@ class TensorMethods:
         >>> import taper
         >>> taper.zeros(4)[2:].untyped_storage().nbytes()
         16
+        """
+    def values(self) -> Tensor:
+        """Return the elements of a coalesced or compressed tensor; gradients flow through them.
+
+        >>> import taper
+        >>> taper.eye(2).to_sparse().values()
+        tensor([1., 1.])
         """
     def var(self, dim: _Ints | None = ..., unbiased: _bool | None = ..., keepdim: _bool = False, *, correction: _Number | None = ..., axis: _Ints | None = None, keepdims: _bool = False) -> Tensor:
         """Compute the variance of all elements, or along dimensions.

@@ -189,7 +189,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
         norm_type: order of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
         mode: "sum", "mean" or "max".
-        sparse: whether the gradient is sparse; only False is provided.
+        sparse: whether the gradient of `weight` is sparse, with a row for each index.
         per_sample_weights: factors of the rows, in the shape of `input`; only with "sum".
         include_last_offset: `offsets` also says where the last bag ends.
         padding_idx: row that does not count and gets no gradient.
@@ -216,7 +216,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: _int | None = None, ma
         max_norm: rows that are looked up are first scaled down, in place, to this norm.
         norm_type: order of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
-        sparse: whether the gradient is sparse; only False is provided.
+        sparse: whether the gradient of `weight` is sparse, with a row for each index.
 
     Shape: (*) gives (*, width).
 
