@@ -62,7 +62,7 @@ def test_an_area_that_taper_lacks_has_nothing(coverage):
 @pytest.mark.parametrize(
     ("area", "name", "subject"),
     [
-        ("torch", "sparse_coo_tensor", "sparse"),
+        ("torch", "resize_as_sparse_", "sparse"),
         ("torch.Tensor", "q_scale", "quantized"),
         ("torch", "ScriptModule", "TorchScript"),
         ("torch", "cudnn_convolution", "other devices"),

@@ -604,7 +604,7 @@ def _volatile(self: Tensor) -> bool:
 
 
 Tensor.__torch_function__ = vars(Default)["__torch_function__"]
-Tensor.__torch_dispatch__ = _disabled_torch_dispatch_impl
+setattr(Tensor, "__torch_dispatch__", _disabled_torch_dispatch_impl)  # noqa: B010 - a method
 
 for _name, _property in {
     "requires_grad": property(

@@ -102,7 +102,7 @@ def sum(
     """
     given = _in_dtype(input, dtype)
     if given.layout in (sparse_coo, sparse_csr):
-        chosen: Any = given if mask is None else given.sparse_mask(mask)  # type: ignore[attr-defined]
+        chosen: Any = given if mask is None else given.sparse_mask(mask)
         total: Tensor = chosen.sum(_axes(dim, given), bool(keepdim))
         return total
     _dense("sum", given)
