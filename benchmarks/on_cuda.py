@@ -1,14 +1,14 @@
 """Training steps on a GPU, taper and PyTorch in turns in one process: milliseconds and their ratio.
 
-    python benchmarks/on_cuda.py [NAME ...] [--profile]
+    python benchmarks/on_cuda.py [NAME ...]
 
 Needs a GPU, CuPy and PyTorch with CUDA.  A name chooses the workloads that contain it.
 """
 
 from __future__ import annotations
 
+import argparse
 import importlib
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -231,8 +231,12 @@ def measure(step: Step, wait: Callable[[], Any], seconds: float = 0.4) -> float:
 
 def main() -> None:
     """Print a line for each workload."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", help="parts of the names of workloads; all by default")
+    chosen = parser.parse_args().names
     packages = [importlib.import_module(name) for name in ("taper", "torch")]
-    chosen = [each for each in sys.argv[1:] if not each.startswith("-")]
     for make in WORKLOADS:
         if chosen and not any(each in make.__name__ for each in chosen):
             continue

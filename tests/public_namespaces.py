@@ -27,9 +27,10 @@ ANSWERING = """
 taper.accelerator taper.autograd.function taper.backends taper.compat taper.compiler taper.cpu
 taper.cuda taper.distributed taper.distributed.checkpoint taper.distributed.checkpoint.state_dict
 taper.distributed.device_mesh taper.distributed.fsdp taper.distributed.optim
-taper.distributed.tensor taper.fx taper.fx.experimental.proxy_tensor taper.jit taper.masked taper.mps
-taper.mtia taper.nn.parallel taper.quasirandom taper.return_types taper.signal taper.sparse
-taper.storage taper.types taper.utils taper.utils.benchmark taper.utils.flop_counter taper.utils.hooks taper.version taper.xpu
+taper.distributed.tensor taper.fx taper.fx.experimental.proxy_tensor taper.jit taper.masked
+taper.mps taper.mtia taper.nn.parallel taper.quasirandom taper.return_types taper.signal
+taper.sparse taper.storage taper.types taper.utils taper.utils.benchmark taper.utils.flop_counter
+taper.utils.hooks taper.version taper.xpu
 """.split()
 
 

@@ -110,7 +110,7 @@ def modes():
         local.state.interceptors,
         local.state.recorder,
         local.state.autocast,
-        [each.__name__ for each in detours.functions_on_a_detour()],
+        [each.__name__ for each in detours.functions_on_a_detour("autocast")],
         settings and (settings.nesting, len(settings.cache), settings.entered),
         settings and (settings.cache_enabled, settings.dtypes["cpu"]),
         list(amp_state._active),

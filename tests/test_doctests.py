@@ -23,10 +23,11 @@ from taper.opdef import composites, registry
 from taper.ops import load_all
 
 load_all()
+NEED_A_GPU = {f"taper.gpu.{name}" for name in ("cupy_runtime", "kernels", "products")}
 MODULES = [
     each.name
     for each in pkgutil.walk_packages(taper.__path__, "taper.")
-    if not each.name.endswith("__main__")
+    if not each.name.endswith("__main__") and each.name not in NEED_A_GPU
 ]
 
 

@@ -41,6 +41,8 @@ def row_names():
 
 def test_every_public_function_has_a_row():
     public = {entry.name for entry in registry.values() if entry.public} | set(composites)
+    # Functions of sparse tensors alone have their answers in tests/sparse.
+    public -= {name for name, each in composites.items() if "ops.sparse" in each.__module__}
     missing = sorted(public - row_names())
     assert missing == [], "add a row for each to tests/opcases/, as CONTRIBUTING.md shows"
 

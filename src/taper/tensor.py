@@ -335,7 +335,9 @@ def outline_of(tensor: Any) -> np.ndarray:
     try:
         array: np.ndarray = tensor._array
     except AttributeError:
-        array = tensor._outline
+        array = getattr(tensor, "_outline", None)  # type: ignore[assignment]
+        if array is None:
+            raise
     return array
 
 

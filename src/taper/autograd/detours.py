@@ -10,6 +10,7 @@ nothing extra.  Knows nothing but how to lock.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
@@ -42,6 +43,8 @@ class Route:
             function.__closure__,
         )
         self.original.__kwdefaults__ = function.__kwdefaults__
+        if "__wrapped__" not in function.__dict__ and "__signature__" not in function.__dict__:
+            function.__signature__ = inspect.signature(function)  # the code of a detour hides it
         self.first = function.__code__  # the code that it had before it was last put on the detour
         self.code = _code_through(self, function.__code__)
         self.handlers: dict[str, Handler] = {}
@@ -113,9 +116,9 @@ def original_of(function: Any) -> Any:
     return route.original if route is not None and route.active else function
 
 
-def functions_on_a_detour() -> list[Any]:
-    """Return the functions that are on a detour now."""
-    return [route.function for route in _routes.values() if route.active]
+def functions_on_a_detour(name: str) -> list[Any]:
+    """Return the functions that run through the handlers of `name` now."""
+    return [route.function for route in _routes.values() if name in route.active]
 
 
 def lead_through(name: str, handlers: dict[Any, Handler]) -> None:

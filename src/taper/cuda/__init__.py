@@ -5,6 +5,7 @@ Questions give the answers of PyTorch without CUDA; what would need a device rai
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
 
 from taper import dtypes, errors
@@ -235,6 +236,17 @@ class _NoTensors(type):
 
     def __instancecheck__(cls, instance: object) -> bool:
         return False
+
+
+def fallbacks() -> dict[str, int]:
+    """Return how often functions ran on the CPU because the device has no kernel for them.
+
+    >>> import taper
+    >>> taper.cuda.fallbacks()
+    {}
+    """
+    dispatch = sys.modules.get("taper.gpu.dispatch")
+    return {} if dispatch is None else dict(dispatch.fallbacks)
 
 
 def _no_tensors(which: dtypes.dtype) -> Any:

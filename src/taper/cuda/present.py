@@ -316,12 +316,3 @@ def set_rng_state_all(new_states: Any) -> None:
     """Set the states of all devices."""
     for each in new_states:
         set_rng_state(each)
-
-
-def fallbacks() -> dict[str, int]:
-    """Return how often functions had to run on the CPU because the device has none for them."""
-    if state.runtime is None:
-        return {}
-    from taper.gpu import dispatch  # late: for programs with a GPU
-
-    return dict(dispatch.fallbacks)

@@ -139,6 +139,11 @@ class _Simpler(ast.NodeTransformer):
             return node.args[0]
         if name in _PRODUCTS:
             return ast.BinOp(node.args[0], ast.MatMult(), node.args[1])
+        if name == "left_gradient":
+            turned = ast.Attribute(node.args[1], "T")
+            return ast.BinOp(node.args[0], ast.MatMult(), turned)
+        if name == "right_gradient":
+            return ast.BinOp(ast.Attribute(node.args[0], "T"), ast.MatMult(), node.args[1])
         if name == "adjoint":
             return ast.Attribute(node.args[0], "T")
         if name == "scaled":

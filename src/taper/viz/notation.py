@@ -16,6 +16,8 @@ __all__ = ["STATED", "simplified"]
 _MEANINGS = {
     "scaled": "g, factor: factor * g",
     "mm_like": "a, b: a @ b",
+    "left_gradient": "g, b: g @ adjoint(b)",
+    "right_gradient": "a, g: adjoint(a) @ g",
     "product": "a, b: a @ b",
     "inside": "g, mask: where(mask, g, 0)",
     "threshold_backward": "g, y, level: where(y > level, g, 0)",

@@ -6,6 +6,8 @@ What adds to a product is in `addmm`, sums over named indices are in `einsum`.
 Two matrices of floats are multiplied by the native module: 0.2 us for 5x5, and large ones on the
 pool of threads.  NumPy's `ndarray.dot` takes 0.5 us there, `numpy.dot` 1.0, `numpy.matmul` 1.4; so
 all others are multiplied with the method.
+
+Long because: the products call one another, and each has its formulas beside it.
 """
 
 from __future__ import annotations
@@ -175,8 +177,9 @@ def mm_like(left: Any, right: Any, shape: tuple[int, ...], strides: tuple[int, .
     """
     if type(left) is not ndarray:
         return mm(left, right)
-    by_columns = _is_by_columns(left, shape, strides)
-    return product(right.T, left.T).T if by_columns else product(left, right)
+    if _is_by_columns(left, shape, strides):
+        return product(right.T, left.T).T
+    return product(left, right)
 
 
 def left_gradient(grad: Any, right: Any, shape: Any, strides: Any) -> Any:

@@ -490,7 +490,6 @@ def _along_classes(weight: Tensor, ndim: int) -> Tensor:
     return weight.view((1, -1) + (1,) * (ndim - 2)) if ndim > 1 else weight
 
 
-@whole("smoothed_cross_entropy")
 def _counted(target: Tensor, ignored: np.ndarray, weight: Any) -> Any:
     """Return how many targets count, or the sum of their weights."""
     if not has_elements(ignored):
@@ -499,6 +498,7 @@ def _counted(target: Tensor, ignored: np.ndarray, weight: Any) -> Any:
     return counted.size if weight is None else weight._array[counted].sum()
 
 
+@whole("smoothed_cross_entropy")
 def _smoothed(
     input: Tensor,
     target: Tensor,

@@ -131,7 +131,14 @@ def _to_compressed(x: Tensor, kind: Any, blocks: Any, dense_dim: int | None) -> 
     if kind in BLOCKS:
         if blocks is None:
             raise RuntimeError(f"to_sparse_{name}: blocksize is needed")
+        if len(blocks) != 2:
+            raise RuntimeError(
+                f"dense_to_sparse_{name}: blocksize needs to be a tuple of size 2, but got "
+                f"{len(blocks)}"
+            )
         inner = len(x.shape) - (dense_dim or 0)
+        if inner < 2:
+            raise IndexError("Dimension specified as -2 but tensor has no dimensions")
         rows, columns = x.shape[inner - 2], x.shape[inner - 1]
         if rows % blocks[0] or columns % blocks[1]:
             raise RuntimeError(
