@@ -178,6 +178,7 @@ class Asker:
             elif each.kind is not each.KEYWORD_ONLY and len(first) < (self.positions or 0):
                 first.append(bound.arguments.pop(each.name))
         if self.name.startswith("torch.autograd."):
+            bound.arguments.pop("grad_variables", None)  # an old name that nobody is told
             first = [each if isinstance(each, tuple | list) else (each,) for each in first]
         return tuple(first), dict(bound.arguments)
 

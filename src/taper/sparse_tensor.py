@@ -24,6 +24,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.strides import wrap_dim
+from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.device import CPU, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from taper.device import device as Device
 from taper.device import layout as Layout
@@ -71,6 +72,8 @@ class SparseTensor(Tensor):
     """
 
     __slots__ = ("_content", "_kind", "_ordered", "_size", "_where")
+
+    __torch_function__ = _disabled_torch_function_impl  # users see a plain Tensor
 
     _content: np.ndarray
     _kind: Layout

@@ -90,6 +90,7 @@ class DTensor(Tensor):
     _counter = _slot_of_local("_counter")
     _view = _slot_of_local("_view")
     _autograd_meta = _slot_of_local("_autograd_meta")
+    device = _slot_of_local("device")
 
     # --- making ------------------------------------------------------------------------------
 
