@@ -84,7 +84,7 @@ test: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(JOBS) $(APART)
 
 # Files that say little about arrays, and start many processes: `make test-twins ALL=1` runs them too.
-AWAY_FROM_ARRAYS := $(if $(ALL),,$(addprefix --ignore=tests/,compat data distributed viz vision \
+AWAY_FROM_ARRAYS := $(if $(ALL),,$(addprefix --ignore=tests/,compat data distributed documents libraries onnx viz vision \
 	program/test_captured_examples.py test_cli.py test_contributing.py test_doctests.py test_new.py test_pages.py test_project.py test_tour.py))
 
 test-twins: $(VENV)/.dev
