@@ -87,7 +87,8 @@ _PRIVATE = frozenset(
 # Methods that do not ask: what they call does.
 _SILENT = frozenset(
     "__class__ __getattribute__ __hash__ __init__ __init_subclass__ __iter__ __new__ "
-    "__torch_dispatch__ __torch_function__ as_subclass".split()
+    "__torch_dispatch__ __torch_function__ as_subclass to_sparse_bsc to_sparse_bsr to_sparse_coo "
+    "to_sparse_csc to_sparse_csr".split()
 )
 # Functions of `torch` whose arguments are no tensors: only modes see them.
 MAKERS: frozenset[str] = frozenset(

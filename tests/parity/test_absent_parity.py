@@ -19,6 +19,7 @@ OTHER = {
     ("accelerator", "set_stream"),
     ("accelerator", "current_device_idx"),
     ("accelerator", "set_device_idx"),
+    ("cuda", "fallbacks"),  # taper alone has it
     ("cuda", "set_stream"),
     ("cuda", "stream"),
     ("cuda.random", "set_rng_state"),

@@ -15,6 +15,7 @@ from taper.opdef import Op
 
 # Operators of the table that PyTorch calls by another name.
 _OPERATORS = {
+    "_to_device": "_to_copy",
     "add_scalar": "add",
     "as_strided_values": "as_strided",
     "div_scalar": "div",
@@ -83,6 +84,8 @@ _COMPOSITES = {
     "grid_sample": "grid_sampler",
     "nll_loss": "nll_loss_nd",
     "norm": "linalg_vector_norm",
+    "spmm": "mm",
+    "to_sparse_coo": "to_sparse",
     "unique": "_unique2",
     "vector_norm": "linalg_vector_norm",
     **dict.fromkeys(

@@ -463,7 +463,12 @@ def cuda(
         tensor([1., 1.], device='cuda:0')
     """
     name = "cuda" if device is None else f"cuda:{device}" if type(device) is int else device
-    where = usable(name, "cuda")
+    try:
+        where = usable(name, "cuda")
+    except AssertionError:  # there is no GPU
+        if type(device) is int:
+            raise RuntimeError("Cannot access accelerator device when none is available.") from None
+        raise
     if where.type != "cuda":
         raise RuntimeError("Invalid device, must be cuda device")
     return as_type(input, input.dtype, False, memory_format, where)
