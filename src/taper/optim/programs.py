@@ -126,14 +126,15 @@ def run_natively(
     Each column has one array of each parameter. Arrays that are not contiguous, or in half
     precision, are left to NumPy; so are all where there is no native module.
     """
+    is_here = not columns[0] or type(columns[0][0]) is np.ndarray
+    if is_here and native is None:
+        return False
     program = program_of(rule, numbers, len(columns))
     if program is None:
         return False
     code, constants, temporaries = program
-    if type(columns[0][0]) is not np.ndarray:
+    if not is_here:
         return on_device(code, columns, constants(numbers))
-    if native is None:
-        return False
     done: bool = native.run_rule(code, columns, constants(numbers), temporaries)
     return done
 
