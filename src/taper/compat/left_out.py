@@ -8,10 +8,13 @@ from __future__ import annotations
 MODULES = {
     "torch.ao": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
     "torch.classes": ("programs are Python", "use Python classes"),
+    "torch.contrib": ("it holds PyTorch's experiments", "use `torch.utils.tensorboard`"),
     "torch.cpp": ("programs are Python", "use the module of that name without `cpp`"),
     "torch.export": ("programs run as they are written", "save the state_dict and the source"),
     "torch.monitor": ("it belongs to PyTorch's own services", "use `logging`"),
+    "torch.nativert": ("programs are Python", "call the module itself"),
     "torch.nested": ("every tensor has one shape", "pad, or use `nn.utils.rnn.pack_sequence`"),
+    "torch.numa": ("the system places processes", "start the launcher under `numactl`"),
     "torch.package": ("files hold tensors and no programs", "save the state_dict"),
     "torch.quantization": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
     "torch.utils.bottleneck": ("it starts PyTorch's profilers", "use `torch.profiler`"),
