@@ -212,7 +212,7 @@ def _in_notebooks(function: str) -> _Any:
 
 def _ask_classes() -> None:
     # late: programs without subclasses of Tensor do without
-    importlib.import_module("taper.overridable").lay()
+    importlib.import_module("taper.overrides.overridable").lay()
 
 
 def _let_classes_dispatch() -> None:
