@@ -10,7 +10,7 @@ import numpy as np
 
 from taper.dtypes import FROM_NUMPY
 from taper.ops.sparse.arrays import keys_of
-from taper.sparse_tensor import BLOCKS, ROWS_FIRST
+from taper.ops.sparse.tensor import BLOCKS, ROWS_FIRST
 
 
 class _State:

@@ -23,7 +23,7 @@ from taper.ops.sparse.invariants import (
 from taper.ops.sparse.nodes import record
 from taper.ops.sparse.reductions import at_places
 from taper.ops.sparse.rules import attach_all
-from taper.sparse_tensor import BLOCKS, COMPRESSED, ROWS_FIRST, SparseTensor, sparse
+from taper.ops.sparse.tensor import BLOCKS, COMPRESSED, ROWS_FIRST, SparseTensor, sparse
 from taper.tensor import Tensor, wrap
 
 attach_all()
