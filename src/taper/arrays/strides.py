@@ -79,6 +79,24 @@ def in_rows(array: ndarray) -> bool:
     return 1 not in shape or 0 in shape or array.strides == row_major(shape, array.itemsize)
 
 
+# NumPy 2.0's `reshape` cannot be told not to copy; later ones warn where a shape is assigned.
+_RESHAPE_TAKES_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+
+
+def reshaped(array: ndarray, shape: Any, order: Any = "C") -> Any:
+    """Return a view in another shape; raise ValueError where elements would have to be copied."""
+    if _RESHAPE_TAKES_COPY:
+        return ndarray.reshape(array, shape, order=order, copy=False)
+    if order == "F":
+        return reshaped(array.T, shape if isinstance(shape, int) else shape[::-1]).T
+    view = ndarray.view(array)
+    try:
+        view.shape = shape
+    except AttributeError as error:
+        raise ValueError("a copy would be needed for this shape") from error
+    return view
+
+
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     """Return the strides with which memory looks like `wanted`, None if a copy is needed.
 
