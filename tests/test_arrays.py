@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import ml_dtypes
 import numpy as np
 import pytest
@@ -73,14 +71,12 @@ def test_reshaped_is_a_view_or_refuses(monkeypatch, takes_copy):
         pytest.skip("NumPy 2.0 cannot be told not to copy")
     monkeypatch.setattr(strides, "_RESHAPE_TAKES_COPY", takes_copy)
     x = np.arange(24.0).reshape(4, 6)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        for wanted, order in (((2, 12), "C"), (-1, "C"), ((3, -1, 2), "C"), ((8, 3), "F")):
-            source = x if order == "C" else x.T
-            found = strides.reshaped(source, wanted, order)
-            assert np.array_equal(found, source.reshape(wanted, order=order))
-            assert np.shares_memory(found, x)
-        with pytest.raises(ValueError, match="copy"):
-            strides.reshaped(x[:, :3], (2, 6))
-        with pytest.raises(ValueError, match="reshape"):
-            strides.reshaped(x, (5, 5))
+    for wanted, order in (((2, 12), "C"), (-1, "C"), ((3, -1, 2), "C"), ((8, 3), "F")):
+        source = x if order == "C" else x.T
+        found = strides.reshaped(source, wanted, order)
+        assert np.array_equal(found, source.reshape(wanted, order=order))
+        assert np.shares_memory(found, x)
+    with pytest.raises(ValueError, match="copy"):
+        strides.reshaped(x[:, :3], (2, 6))
+    with pytest.raises(ValueError, match="reshape"):
+        strides.reshaped(x, (5, 5))
