@@ -14,12 +14,12 @@ from taper.ops.sparse import arrays
 from taper.ops.sparse.parts import array, compress, coo, coordinates, is_sparse, ordered
 from taper.ops.sparse.table import not_there, on_content, rule
 from taper.ops.sparse.tensor import LAYOUT_NAMES, SparseTensor, sparse
-from taper.tensor import Tensor, outline_of, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 
 def common_dtype(*values: Any) -> np.dtype:
     """The dtype of an operation on tensors and numbers."""
-    seen = [outline_of(each) if isinstance(each, Tensor) else each for each in values]
+    seen = [array_of(each) for each in values]
     return dtypes.result_type(seen).numpy
 
 
