@@ -54,10 +54,15 @@ def _filled(
     device: Any,
     pin_memory: Any,
     requires_grad: Any,
-    default: dtypes.dtype | None = None,
     like: Tensor | None = None,
+    default: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Make a tensor with one number everywhere, or uninitialised if it is None."""
+    """Make a tensor with one number everywhere, or uninitialised if it is None.
+
+    The dtype is `dtype`, that of `like`, `default` or the default one.
+    """
+    if like is not None:
+        default = like.dtype
     if layout is not None and layout is not strided and isinstance(layout, Layout):
         if value:
             raise RuntimeError("full(...) is not implemented for sparse layout")
@@ -242,17 +247,9 @@ def full(
     """
     shape = shape_argument("full", "size", 1, size)
     value = number("full", "fill_value", 2, fill_value)
+    own = dtypes.result_type([value])
     return _filled(
-        "full",
-        shape,
-        value,
-        out,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        dtypes.result_type([value]),
+        "full", shape, value, out, dtype, layout, device, pin_memory, requires_grad, default=own
     )
 
 
@@ -613,17 +610,7 @@ def new_zeros(
     """
     shape = shape_of("new_zeros", sizes, size)
     return _filled(
-        "new_zeros",
-        shape,
-        0,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_zeros", shape, 0, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 
@@ -646,17 +633,7 @@ def new_ones(
     """
     shape = shape_of("new_ones", sizes, size)
     return _filled(
-        "new_ones",
-        shape,
-        1,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_ones", shape, 1, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 
@@ -679,17 +656,7 @@ def new_empty(
     """
     shape = shape_of("new_empty", sizes, size)
     return _filled(
-        "new_empty",
-        shape,
-        None,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_empty", shape, None, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 
@@ -714,17 +681,7 @@ def new_full(
     shape = shape_argument("new_full", "size", 1, size)
     value = number("new_full", "fill_value", 2, fill_value)
     return _filled(
-        "new_full",
-        shape,
-        value,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_full", shape, value, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 

@@ -180,17 +180,16 @@ def zeros(
 def _compressed(
     function: str,
     kind: Any,
-    begins: Any,
-    plain: Any,
-    values: Any,
+    parts: tuple[Any, Any, Any],
     size: Any,
     dtype: Any,
     device: Any,
     requires_grad: bool,
     check_invariants: bool | None,
 ) -> Tensor:
-    first, second = _as_tensor(begins)._array, _as_tensor(plain)._array
-    given = _as_tensor(values, dtype)
+    """Make a tensor of a compressed layout from its indices and elements."""
+    first, second = (_as_tensor(each)._array for each in parts[:2])
+    given = _as_tensor(parts[2], dtype)
     content = given._array
     if size is None:
         size = _compressed_size(kind, first, second, content)
@@ -218,17 +217,10 @@ def _compressed_size(
     if kind in BLOCKS and inner >= 2:
         height, width = dense[:2]
         dense = dense[2:]
-        lengths = (
-            (count * height, widest * width)
-            if kind in ROWS_FIRST
-            else (
-                widest * height,
-                count * width,
-            )
-        )
     else:
-        lengths = (count, widest) if kind in ROWS_FIRST else (widest, count)
-    return [*batch, *lengths, *dense]
+        height = width = 1
+    rows, columns = (count, widest) if kind in ROWS_FIRST else (widest, count)
+    return [*batch, rows * height, columns * width, *dense]
 
 
 @composite(method=False)
@@ -268,22 +260,12 @@ def sparse_compressed_tensor(
                 [4., 0.]])
     """
     if layout not in COMPRESSED:
-        name = "none" if layout is None else str(layout)
+        given = "none" if layout is None else str(layout)
         raise RuntimeError(
-            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {name}"
+            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {given}"
         )
-    return _compressed(
-        "sparse_compressed_tensor",
-        layout,
-        compressed_indices,
-        plain_indices,
-        values,
-        size,
-        dtype,
-        device,
-        requires_grad,
-        check_invariants,
-    )
+    name, parts = "sparse_compressed_tensor", (compressed_indices, plain_indices, values)
+    return _compressed(name, layout, parts, size, dtype, device, requires_grad, check_invariants)
 
 
 _MAKER_TEXT = """Make a sparse tensor {text}.
@@ -322,18 +304,8 @@ def _maker(kind: Layout, compressed: str, plain: str, text: str, example: str) -
         requires_grad: bool = False,
         check_invariants: bool | None = None,
     ) -> Tensor:
-        return _compressed(
-            name,
-            kind,
-            compressed_indices,
-            plain_indices,
-            values,
-            size,
-            dtype,
-            device,
-            requires_grad,
-            check_invariants,
-        )
+        parts = (compressed_indices, plain_indices, values)
+        return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
 
     make.__name__ = make.__qualname__ = name
     make.__module__ = __name__
