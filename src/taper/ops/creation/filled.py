@@ -64,11 +64,12 @@ def _filled(
     if like is not None:
         default = like.dtype
     if layout is not None and layout is not strided and isinstance(layout, Layout):
-        if value:
+        if not function.endswith(("zeros", "empty")):
             raise RuntimeError("full(...) is not implemented for sparse layout")
         # late: few tensors are sparse
         making = importlib.import_module("taper.ops.sparse.making")
-        made: Tensor = making.zeros(layout, shape, dtype, requires_grad)
+        which = default if dtype is None else dtype
+        made: Tensor = making.zeros(layout, shape, which, requires_grad)
         return made
     which, where = options(function, dtype, layout, device, pin_memory, default, like)
     if requires_grad:
@@ -105,7 +106,7 @@ def zeros(
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -144,7 +145,7 @@ def ones(
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -189,7 +190,7 @@ def empty(
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory, row-major by default.
 
@@ -234,7 +235,7 @@ def full(
         fill_value: the value, a number or a 0-d tensor.
         out: tensor that receives the result.
         dtype: dtype of the result; by default that of the value.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -377,7 +378,7 @@ def eye(
         m: number of columns; `n` by default.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (n, m).
@@ -451,7 +452,7 @@ def zeros_like(
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -488,7 +489,7 @@ def ones_like(
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -525,7 +526,7 @@ def empty_like(
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -564,7 +565,7 @@ def full_like(
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         fill_value: the value, a number or a 0-d tensor.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -598,7 +599,7 @@ def new_zeros(
         sizes: the lengths, one by one or as one tuple.
         size: the lengths, as a keyword.
         dtype: dtype of the result; by default that of this tensor.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
