@@ -8,7 +8,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.strides import broadcast_clash
-from taper.device import sparse_coo, sparse_csr
+from taper.device import sparse_coo
 from taper.opdef import Op
 from taper.ops.sparse import arrays
 from taper.ops.sparse.parts import array, compress, coo, coordinates, is_sparse, ordered
@@ -275,8 +275,3 @@ def copy(op: Op, self: Any, *more: Any) -> Any:
     where = self._where
     where = where.copy() if isinstance(where, np.ndarray) else tuple(e.copy() for e in where)
     return sparse(self._kind, where, np.ascontiguousarray(content), self._size, self._ordered)
-
-
-def as_csr(x: SparseTensor) -> SparseTensor:
-    """The tensor compressed by rows."""
-    return x if x._kind is sparse_csr else compress(ordered(x), x._size)

@@ -9,7 +9,7 @@ import numpy as np
 
 from taper.device import layout as Layout
 from taper.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, usable
-from taper.factory import NO_INTEGER_GRADIENTS, check_flag, check_memory_format, shape_argument
+from taper.factory import NO_INTEGER_GRADIENTS, check_flag, shape_argument
 from taper.opdef import composite
 from taper.ops.creation.data import tensor as make_tensor
 from taper.ops.sparse.invariants import check_compressed, check_coordinates, state
@@ -322,19 +322,3 @@ _maker(sparse_bsc, "ccol_indices", "the row", "of blocks, by columns", "[[[4.0]]
 
 # PyTorch's own names of the same.
 composite(method=False, public=False, name="_sparse_coo_tensor_unsafe")(sparse_coo_tensor)
-
-
-def empty_like_sparse(
-    input: SparseTensor, dtype: Any, requires_grad: bool, memory_format: Any = None
-) -> SparseTensor:
-    """Make a sparse tensor of another's shape, without elements; of compressed ones with zeros."""
-    check_memory_format("zeros_like", memory_format)
-    kind = input._content.dtype if dtype is None else dtype.numpy
-    if input._kind is not sparse_coo:
-        made = zeros(input._kind, input._size)
-        made._content = made._content.astype(kind)
-        return _finish("zeros_like", made, requires_grad, None)
-    dense = input._size[input._sparse_dims :]
-    where = np.zeros((input._sparse_dims, 0), np.int64)
-    made = sparse(sparse_coo, where, np.zeros((0, *dense), kind), input._size, True)
-    return _finish("zeros_like", made, requires_grad, None)

@@ -23,6 +23,7 @@ from taper.ops.sparse.parts import is_sparse
 from taper.ops.sparse.table import run_operator, run_ufunc
 from taper.ops.sparse.tensor import LAYOUT_NAMES, SparseTensor, sparse, unsupported
 from taper.ops.sparse.writing import writing_methods
+from taper.pickling import require_leaf
 from taper.printing import sparse_repr
 from taper.tensor import Tensor, wrap
 
@@ -91,13 +92,7 @@ def deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     """Return a leaf with copies of indices, elements and gradient."""
     if id(self) in memo:
         return memo[id(self)]
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-            "because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
-        )
+    require_leaf(self)
     made = self.detach().clone()
     made._requires_grad = wants_grad(self)
     memo[id(self)] = made
