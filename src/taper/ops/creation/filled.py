@@ -66,11 +66,7 @@ def _filled(
     if layout is not None and layout is not strided and isinstance(layout, Layout):
         if not function.endswith(("zeros", "empty")):
             raise RuntimeError("full(...) is not implemented for sparse layout")
-        # late: few tensors are sparse
-        making = importlib.import_module("taper.ops.sparse.making")
-        which = default if dtype is None else dtype
-        made: Tensor = making.zeros(layout, shape, which, requires_grad)
-        return made
+        return _sparse_zeros(layout, shape, default if dtype is None else dtype, requires_grad)
     which, where = options(function, dtype, layout, device, pin_memory, default, like)
     if requires_grad:
         check_flag(function, requires_grad)
@@ -82,6 +78,13 @@ def _filled(
     if out is not None:
         return into(out, array, requires_grad)
     return finish(array, requires_grad)
+
+
+def _sparse_zeros(layout: Layout, shape: Shape, dtype: Any, requires_grad: Any) -> Tensor:
+    # late: few tensors are sparse
+    making = importlib.import_module("taper.ops.sparse.making")
+    made: Tensor = making.zeros(layout, shape, dtype, requires_grad)
+    return made
 
 
 @composite(
@@ -425,6 +428,8 @@ def _like(
     array = tensor_argument(function, "input", input)
     check_memory_format(function, memory_format)
     own = dtypes.FROM_NUMPY[array.dtype]
+    if function == "zeros_like" and isinstance(layout, Layout) and layout is not strided:
+        return _sparse_zeros(layout, array.shape, own if dtype is None else dtype, requires_grad)
     which, where = options(function, dtype, layout, device, pin_memory, own, input)
     if value is not None:
         value = filler(value, which, array.size == 1)
