@@ -175,6 +175,26 @@ def refusal(name: str, asked: Iterable[Any], mode: Any) -> TypeError:
     )
 
 
+# --- what is there -----------------------------------------------------------------------------
+
+# Classes whose own values have nothing to say; Tensor and Parameter enter themselves.
+silent: set[type] = {int, float, bool, str, complex, type(None), slice, type(Ellipsis)}
+# Names of operators and functions that have been declared since somebody last looked for them.
+declared: list[str] = []
+# Modules whose functions ask, by their names: what they hold.
+namespaces: dict[str, dict[str, Any]] = {}
+# Looks for functions that ask, if there are detours.
+grown: list[Callable[[], None]] = []
+
+
+def has_grown(namespace: dict[str, Any] | None = None) -> None:
+    """Note that functions have been loaded, which may have to ask: a family, or a module."""
+    if namespace is not None:
+        namespaces[namespace["__name__"]] = namespace
+    for each in grown:
+        each()
+
+
 # --- who is there ----------------------------------------------------------------------------
 
 

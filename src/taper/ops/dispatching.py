@@ -29,7 +29,6 @@ from taper.opdef import Op, composites, methods
 from taper.opdef.nodes import TableNode
 from taper.opdef.recording import make_node
 from taper.ops.identity import OpOverload, overload_named, overload_of, shown_arguments
-from taper.ops.on_demand import load_all
 from taper.tensor import Tensor, wrap
 
 
@@ -428,6 +427,7 @@ _SHOWN: dict[str, Any] = {
 }
 
 
+@functools.cache
 def _seeing(name: str) -> Callable[..., Any]:
     """Return the handler of a function's detour: it shows the call to the innermost mode."""
 
@@ -448,6 +448,7 @@ def _seeing(name: str) -> Callable[..., Any]:
     return handle
 
 
+@functools.cache
 def _seeing_result(overload: str) -> Callable[..., Any]:
     """Return the handler of a function whose result a mode sees as the argument of an operator."""
 
@@ -472,9 +473,8 @@ def _item(run: Callable[..., Any], tensor: Any) -> Any:
         interception._set(state, stack)
 
 
-@functools.lru_cache(maxsize=1)
 def _handlers() -> dict[Any, Any]:
-    load_all()
+    """Return who sees the functions that are loaded."""
     found: dict[Any, Any] = {}
     for name in _SHOWN:
         for table in (composites, methods):
@@ -504,6 +504,15 @@ def _leave() -> None:
         _open[0] -= 1
         if not _open[0]:
             detours.leave("dispatch")
+
+
+def _grow() -> None:
+    with _lock:
+        if _open[0]:
+            detours.lead_through("dispatch", _handlers())
+
+
+overrides.grown.append(_grow)
 
 
 def open_modes() -> list[Any]:

@@ -2,25 +2,27 @@
 
 Owns: which functions, methods and properties ask, what classes are told of a call, and the detours
 by which the functions ask.  The detours lie while a mode is open or an instance of a subclass of
-Tensor lives; without them nobody asks, and calls cost what they cost.  What `autograd.overrides`
-does with a question is no business of this file.
+Tensor lives; without them nobody asks, and calls cost what they cost.  They are laid on what is
+loaded, and on the rest as it loads.  What `autograd.overrides` does with a question is no business
+of this file.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import threading
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from taper import fft, linalg, special
+import numpy as np
+
 from taper.autograd import detours, overrides
 from taper.autograd.backward import backward, grad
 from taper.autograd.disturbances import new_lock
-from taper.autograd.overrides import switch
-from taper.nn import functional, init
-from taper.nn.parameter import Parameter
+from taper.autograd.overrides import declared, silent, switch
 from taper.opdef import Op, composites, registry
 from taper.opdef.guards import guarded
 from taper.ops.on_demand import load_all
@@ -107,15 +109,13 @@ _POSITIONS = {
     for space, names in _IN_PYTHON.items()
     for name, count in [each.split(":") for each in names.split()]
 }
-# Values of these classes have nothing to say.
-_QUIET = {Tensor, Parameter, int, float, bool, str, complex, type(None), slice, type(Ellipsis)}
-_EXACT = (Tensor, Parameter)
+silent.update((Tensor, np.ndarray))
 
 
 class Asker:
     """A function that asks: the handler of its detour."""
 
-    __slots__ = ("binary", "func", "maker", "name", "positions", "single")
+    __slots__ = ("binary", "func", "maker", "name", "picky", "positions", "single")
 
     def __init__(self, name: str, func: Any, operator: bool = False) -> None:
         self.name = name
@@ -125,8 +125,12 @@ class Asker:
         self.maker = space == "torch" and last in MAKERS
         self.binary = operator
         self.single = last == "__get__" or (space == "torch.Tensor" and _takes_nothing(func))
+        # PyTorch's functions in C look at the arguments of operators before they ask.
+        self.picky = self.positions is None and (operator or _entry_of(func) is not None)
 
     def __call__(self, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if declared:
+            _grow()
         if not switch.modes or switch.all_off:
             if switch.off:
                 return run(*args, **kwargs)
@@ -134,7 +138,7 @@ class Asker:
                 with overrides.disabled():
                     return run(*args, **kwargs)
             for each in args:
-                if type(each) not in _QUIET:
+                if type(each) not in silent:
                     break
             else:
                 if not kwargs:
@@ -147,9 +151,9 @@ class Asker:
         """Let modes and classes do the work, if there are some that want to."""
         asked: list[Any] = []
         if not switch.off and not self.maker:
-            asked = overrides.asked_of(overrides.flat((*args, *kwargs.values())), _EXACT)
+            asked = overrides.asked_of(overrides.flat((*args, *kwargs.values())), silent)
         mode = overrides.modes()[-1] if overrides.modes() else None
-        if mode is None and not asked:
+        if (mode is None and not asked) or (self.picky and _do_not_fit(self.binary, args)):
             return run(*args, **kwargs)
         if self.positions is not None:
             types = asked
@@ -209,37 +213,58 @@ def _innermost(func: Any) -> Any:
     return func
 
 
+def _entry_of(func: Any) -> Op | None:
+    """Return the entry of the table that a function is, if it is one."""
+    entry = getattr(_innermost(func), "__wrapped__", None)
+    return entry if isinstance(entry, Op) else None
+
+
+def _do_not_fit(operator: bool, args: Any) -> bool:
+    """Return whether an operand is no tensor, no number, and of no class that may answer."""
+    if not operator:
+        return any([type(each) is np.ndarray for each in overrides.flat(args)])
+    known = (Tensor, int, float, complex, np.generic)
+    return any(
+        [not isinstance(each, known) and overrides.handler_of(type(each)) is None for each in args]
+    )
+
+
 def _takes_nothing(func: Any) -> bool:
     """Return whether a method has no parameters but the tensor."""
     if not isinstance(func, FunctionType):
         return False
-    inner = _innermost(func)
-    entry = getattr(inner, "__wrapped__", None)
-    if isinstance(entry, Op):
+    entry = _entry_of(func)
+    if entry is not None:
         return len(entry.params) == 1
-    code = detours.original_of(inner).__code__
+    code = detours.original_of(_innermost(func)).__code__
     return code.co_argcount == 1 and not code.co_kwonlyargcount and not code.co_flags & 0x0C
 
 
 # --- which functions -------------------------------------------------------------------------
 
 
+_INITIALIZERS = ("constant_", "kaiming_uniform_", "normal_", "uniform_")
+_public: dict[str, Any] = {}  # the functions of `torch`, in the form that users hold
+_other_spaces = ("nn.functional", "nn.init", "linalg", "fft", "special")
+
+
 def _functions() -> Iterator[tuple[str, Any]]:
-    """Return the public functions of `torch`, in the form that users hold, with their names."""
-    public = {name: entry.function for name, entry in registry.items() if entry.public}
-    public.update({name: guarded(name, each, "taper") for name, each in composites.items()})
-    known = set(public.values())
-    for module in (functional, linalg, fft, special):
-        for name in module.__all__:
-            function = getattr(module, name)
-            if isinstance(function, FunctionType) and function not in known:
-                yield f"{module.__name__.replace('taper', 'torch', 1)}.{name}", function
-    for name, function in public.items():
+    """Return the public functions that are loaded, as users hold them, with their names."""
+    new = {name: entry.function for name, entry in registry.items() if entry.public}
+    new.update(composites)
+    new = {name: each for name, each in new.items() if name not in _public}
+    for name, each in new.items():
+        _public[name] = guarded(name, each, "taper") if name in composites else each
+    known = set(_public.values())
+    for module, names in overrides.namespaces.items():
+        space = module.replace("taper", "torch", 1)
+        for name in _INITIALIZERS if space == "torch.nn.init" else names["__all__"]:
+            if isinstance(names[name], FunctionType) and names[name] not in known:
+                yield f"{space}.{name}", names[name]
+    for name in new:
         if name not in _IGNORED:
             space = "torch.functional" if name in _OF_FUNCTIONAL else "torch"
-            yield f"{space}.{name}", function
-    for name in ("constant_", "kaiming_uniform_", "normal_", "uniform_"):
-        yield f"torch.nn.init.{name}", getattr(init, name)
+            yield f"{space}.{name}", _public[name]
     yield "torch.autograd.backward", backward
     yield "torch.autograd.grad", grad
 
@@ -251,7 +276,7 @@ def _methods() -> Iterator[tuple[str, Any, Any, bool]]:
             continue
         if isinstance(member, FunctionType):
             shown = _SHOWN.get(name, name)
-            told = vars(Tensor).get(shown, member)
+            told = getattr(Tensor, shown, member)  # loads its family, if that is not there
             yield f"torch.Tensor.{shown}", member, told, name in _OPERATORS
         elif isinstance(member, property):
             ways = ("__get__", member.fget), ("__set__", member.fset), ("__delete__", member.fdel)
@@ -260,28 +285,50 @@ def _methods() -> Iterator[tuple[str, Any, Any, bool]]:
                     yield f"torch.Tensor.{name}.{way}", function, getattr(member, way), False
 
 
-@functools.lru_cache(maxsize=1)
+_askers: dict[Any, Any] = {}
+
+
 def askers() -> dict[Any, Any]:
     """Return for each function on the detour who asks in its place."""
     load_all()
+    for name in _other_spaces:
+        importlib.import_module(f"taper.{name}")  # late: programs with subclasses do without
+    _find_more()
+    return _askers
+
+
+def _find_more() -> dict[Any, Any]:
+    """Return the functions that have been loaded since the last look, with those who ask."""
+    declared.clear()
     found: dict[Any, Any] = {}
     for name, function, shown, operator in _methods():
-        found.setdefault(function, Asker(name, shown, operator))
+        known = _askers.get(function)
+        if known is None or not known.name.startswith("torch.Tensor."):
+            found[function] = _askers[function] = Asker(name, shown, operator)
     public = [pair for pair in _functions() if isinstance(pair[1], FunctionType)]
     for name, function in public:
-        found.setdefault(function, Asker(name, function))
+        if function not in _askers:
+            found[function] = _askers[function] = Asker(name, function)
     for _, function in public:
         inner = getattr(function, "__wrapped__", None)  # what the library itself calls
         while isinstance(inner, FunctionType):
-            found.setdefault(inner, found[function])
+            known = _askers.get(inner)
+            if known is None or (function in found and _is_of_torch(known.name)):
+                found[inner] = _askers[inner] = _askers[function]
             inner = getattr(inner, "__wrapped__", None)
-    found[Tensor.__iter__] = _iterate
+    if Tensor.__iter__ not in _askers:
+        _askers[Tensor.__iter__] = found[Tensor.__iter__] = _iterate
     return found
+
+
+def _is_of_torch(name: str) -> bool:
+    """Return whether a function is one of `torch`: it gives way to that of a smaller module."""
+    return name.count(".") == 1
 
 
 def _iterate(run: Callable[..., Any], tensor: Any) -> Any:
     """Ask for the parts, as PyTorch does, where somebody may want to know."""
-    if switch.off or (type(tensor) in _EXACT and not overrides.modes()):
+    if switch.off or (type(tensor) in silent and not overrides.modes()):
         return run(tensor)
     if tensor.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
@@ -290,7 +337,7 @@ def _iterate(run: Callable[..., Any], tensor: Any) -> Any:
 
 # --- the detours -----------------------------------------------------------------------------
 
-_lock = new_lock()
+_lock = new_lock(threading.RLock)  # a look for functions may load some
 _IDLE_CALLS = 500  # so many calls without an instance end the detours: laying them takes a while
 _state = {"laid": False, "idle": 0, "blocks": 0}
 
@@ -299,10 +346,20 @@ def lay() -> None:
     """Put all functions on their detours, if they are not."""
     _state["idle"] = 0
     if not _state["laid"]:
-        handlers = askers()
         with _lock:
-            detours.lead_through("overrides", handlers)
+            _find_more()
+            detours.lead_through("overrides", _askers)
             _state["laid"] = True
+
+
+def _grow() -> None:
+    """Put functions on their detours that have been loaded since."""
+    with _lock:
+        if _state["laid"]:
+            detours.lead_through("overrides", _find_more())
+
+
+overrides.grown.append(_grow)
 
 
 def enter_block() -> None:
@@ -350,6 +407,8 @@ def convert(result: Any, cls: type) -> Any:
 
 
 overrides.Default.convert = staticmethod(convert)
+# What classes and modes call is called by whoever has asked them.
+detours.handler_files.add(overrides.__file__)
 overrides.Default.plain_results = tuple(
     vars(Tensor)[name].__get__ for name in ("_base", "grad", "_grad")
 )
