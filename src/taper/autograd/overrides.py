@@ -214,8 +214,9 @@ others: weakref.WeakSet[type] = weakref.WeakSet()
 wrappers: set[weakref.ref[Any]] = set()
 begin_dispatch: list[Callable[[], None]] = []
 end_dispatch: list[Callable[[], None]] = []
-# Lays the detours; `taper` sets it.
+# Lays the detours, which `taper` sets; and ends them, if nobody is left.
 begin: list[Callable[[], None]] = []
+end: list[Callable[[], None]] = []
 
 
 def _forget(reference: weakref.ref[Any]) -> None:
@@ -224,14 +225,23 @@ def _forget(reference: weakref.ref[Any]) -> None:
         each()
 
 
-def watch(tensor: Any) -> None:
-    """Note that there is an instance of a subclass; its class may want to be asked."""
+def _forget_at_once(reference: weakref.ref[Any]) -> None:
+    instances.discard(reference)
+    for each in () if instances else end:
+        each()
+
+
+def watch(tensor: Any, briefly: bool = False) -> None:
+    """Note that there is an instance of a subclass; its class may want to be asked.
+
+    What is there `briefly` takes the detours along when it goes.
+    """
     if dispatches(type(tensor)):
         wrappers.add(_Instance(tensor, _forget))
         for each in begin_dispatch:
             each()
     if handler_of(type(tensor)) is not None:
-        instances.add(_Instance(tensor, instances.discard))
+        instances.add(_Instance(tensor, _forget_at_once if briefly else instances.discard))
         for each in begin:
             each()
 

@@ -307,8 +307,9 @@ def _is_listed(name: str) -> bool:
 
 
 _UNLISTED = overridable.MAKERS | set(
-    "as_strided elu_ fftfreq fill grouped_mm hardsigmoid hardswish hardtanh_ leaky_relu_ normal "
-    "rand_like randint_like randn_like rrelu_ selu_ "
+    "_assert as_strided can_cast elu_ fftfreq fill grouped_mm hardsigmoid hardswish hardtanh_ "
+    "leaky_relu_ normal promote_types rand_like randint_like randn_like rrelu_ selu_ sym_float "
+    "sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
     "result_type rfftfreq sigmoid tanh upsample upsample_bilinear upsample_nearest vander".split()
 )
 _UNLISTED_METHODS = frozenset(

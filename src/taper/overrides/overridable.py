@@ -31,7 +31,10 @@ from taper.tensor import Tensor
 # What PyTorch has written in Python: such a function tells classes of its first arguments by
 # position, and of all others by keyword, with their defaults.
 _IN_PYTHON = {
-    "torch": "lobpcg:1",
+    "torch": """
+        _assert:2 lobpcg:1 sym_float:1 sym_int:1 sym_ite:3 sym_max:2 sym_min:2 sym_not:1 sym_sqrt:1
+        sym_sum:1
+    """,
     "torch.functional": """
         atleast_1d:1 atleast_2d:1 atleast_3d:1 block_diag:9 broadcast_tensors:9 cartesian_prod:9
         cdist:2 chain_matmul:9 einsum:9 lu:1 meshgrid:9 norm:1 pca_lowrank:1 split:2 stft:2
@@ -39,6 +42,10 @@ _IN_PYTHON = {
     """,
     "torch.nn.functional": """
         adaptive_avg_pool2d:2 adaptive_avg_pool3d:2 adaptive_max_pool1d:2 adaptive_max_pool2d:2
+        adaptive_max_pool1d_with_indices:2 adaptive_max_pool2d_with_indices:2
+        adaptive_max_pool3d_with_indices:2 fractional_max_pool2d_with_indices:2
+        fractional_max_pool3d_with_indices:2 hardsigmoid:1 hardswish:1 max_pool1d_with_indices:2
+        max_pool2d_with_indices:2 max_pool3d_with_indices:2
         adaptive_max_pool3d:2 affine_grid:2 alpha_dropout:1 batch_norm:3 binary_cross_entropy:2
         binary_cross_entropy_with_logits:2 celu:1 cosine_embedding_loss:3 cross_entropy:2
         ctc_loss:4 dropout:1 dropout1d:1 dropout2d:1 dropout3d:1 elu:1 embedding:2 embedding_bag:2
@@ -99,7 +106,11 @@ MAKERS: frozenset[str] = frozenset(
     "ones rand randint randn randperm range scalar_tensor tensor tril_indices triu_indices zeros "
     "sparse_coo_tensor".split()
 )
-_IGNORED = frozenset("broadcast_shapes can_cast is_storage is_tensor promote_types".split())
+# Of these, those that look at whatever they are given themselves.
+_READERS = frozenset("as_tensor asarray from_numpy frombuffer sparse_coo_tensor tensor".split())
+_IGNORED = frozenset(
+    "broadcast_shapes is_storage is_tensor upsample upsample_bilinear upsample_nearest".split()
+)
 _OF_FUNCTIONAL = frozenset(
     each.partition(":")[0] for each in _IN_PYTHON["torch.functional"].split()
 )
@@ -134,8 +145,8 @@ class Asker:
         if not switch.modes or switch.all_off:
             if switch.off:
                 return run(*args, **kwargs)
-            if self.maker:  # what it reads of a tensor is no question either
-                with overrides.disabled():
+            if self.maker and not self._stand_ins(args, kwargs):
+                with overrides.disabled():  # what it reads of a tensor is no question either
                     return run(*args, **kwargs)
             for each in args:
                 if type(each) not in silent:
@@ -150,7 +161,9 @@ class Asker:
     def ask(self, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Let modes and classes do the work, if there are some that want to."""
         asked: list[Any] = []
-        if not switch.off and not self.maker:
+        if self.maker:
+            asked = [] if switch.off else self._stand_ins(args, kwargs)
+        elif not switch.off:
             asked = overrides.asked_of(overrides.flat((*args, *kwargs.values())), silent)
         mode = overrides.modes()[-1] if overrides.modes() else None
         if (mode is None and not asked) or (self.picky and _do_not_fit(self.binary, args)):
@@ -171,8 +184,15 @@ class Asker:
             raise overrides.refusal(_name_in_errors(self.name), asked, mode)
         raise no_implementation(self.name, [type(each) for each in types], mode)
 
+    def _stand_ins(self, args: Any, kwargs: Any) -> list[Any]:
+        """Return what stands for the sizes and numbers of a maker and wants to be asked."""
+        if self.name.rpartition(".")[2] in _READERS:
+            return []
+        found = overrides.asked_of(overrides.flat((*args, *kwargs.values())), silent)
+        return [each for each in found if not isinstance(each, Tensor)]
+
     def _as_python_passes(self, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        bound = _signature(self.func).bind(*args, **kwargs)
+        bound = signature(self.func).bind(*args, **kwargs)
         bound.apply_defaults()
         first: list[Any] = []
         for each in bound.signature.parameters.values():
@@ -185,6 +205,10 @@ class Asker:
         if self.name.startswith("torch.autograd."):
             bound.arguments.pop("grad_variables", None)  # an old name that nobody is told
             first = [each if isinstance(each, tuple | list) else (each,) for each in first]
+        elif self.name == "torch.functional.einsum" and isinstance(first[-1], tuple | list):
+            first = [first[0], *first[-1]]  # operands one by one
+        elif self.name == "torch.functional.chain_matmul":
+            bound.arguments.pop("out", None)
         return tuple(first), dict(bound.arguments)
 
 
@@ -202,7 +226,8 @@ def _name_in_errors(name: str) -> str:
 
 
 @functools.cache
-def _signature(func: Any) -> inspect.Signature:
+def signature(func: Any) -> inspect.Signature:
+    """Return the parameters of a function that asks, behind guards and detours."""
     return inspect.signature(detours.original_of(_innermost(func)))
 
 
@@ -245,7 +270,10 @@ def _takes_nothing(func: Any) -> bool:
 
 _INITIALIZERS = ("constant_", "kaiming_uniform_", "normal_", "uniform_")
 _public: dict[str, Any] = {}  # the functions of `torch`, in the form that users hold
-_other_spaces = ("nn.functional", "nn.init", "linalg", "fft", "special")
+_OTHER_SPACES = "nn.functional nn.init linalg fft special top_level absent.symbols".split()
+# Modules of which only some functions ask, and modules that users know as `torch`.
+_SELECTED = {"taper.nn.init": _INITIALIZERS, "taper.top_level": ("_assert",)}
+_AT_TOP = frozenset({"torch.absent.symbols", "torch.top_level"})
 
 
 def _functions() -> Iterator[tuple[str, Any]]:
@@ -258,9 +286,12 @@ def _functions() -> Iterator[tuple[str, Any]]:
     known = set(_public.values())
     for module, names in overrides.namespaces.items():
         space = module.replace("taper", "torch", 1)
-        for name in _INITIALIZERS if space == "torch.nn.init" else names["__all__"]:
-            if isinstance(names[name], FunctionType) and names[name] not in known:
-                yield f"{space}.{name}", names[name]
+        space = "torch" if space in _AT_TOP else space
+        for name in _SELECTED.get(module) or names["__all__"]:
+            function = names[name]
+            if isinstance(function, FunctionType) and function not in known:
+                if name not in _IGNORED:
+                    yield f"{space}.{name}", function
     for name in new:
         if name not in _IGNORED:
             space = "torch.functional" if name in _OF_FUNCTIONAL else "torch"
@@ -291,7 +322,7 @@ _askers: dict[Any, Any] = {}
 def askers() -> dict[Any, Any]:
     """Return for each function on the detour who asks in its place."""
     load_all()
-    for name in _other_spaces:
+    for name in _OTHER_SPACES:
         importlib.import_module(f"taper.{name}")  # late: programs with subclasses do without
     _find_more()
     return _askers
@@ -309,11 +340,13 @@ def _find_more() -> dict[Any, Any]:
     for name, function in public:
         if function not in _askers:
             found[function] = _askers[function] = Asker(name, function)
+    known_public = set(_public.values())
     for _, function in public:
         inner = getattr(function, "__wrapped__", None)  # what the library itself calls
         while isinstance(inner, FunctionType):
             known = _askers.get(inner)
-            if known is None or (function in found and _is_of_torch(known.name)):
+            hidden = inner not in known_public and _is_of_torch(known)
+            if known is None or (function in found and hidden):
                 found[inner] = _askers[inner] = _askers[function]
             inner = getattr(inner, "__wrapped__", None)
     if Tensor.__iter__ not in _askers:
@@ -321,9 +354,9 @@ def _find_more() -> dict[Any, Any]:
     return found
 
 
-def _is_of_torch(name: str) -> bool:
+def _is_of_torch(asker: Any) -> bool:
     """Return whether a function is one of `torch`: it gives way to that of a smaller module."""
-    return name.count(".") == 1
+    return isinstance(asker, Asker) and asker.name.count(".") == 1
 
 
 def _iterate(run: Callable[..., Any], tensor: Any) -> Any:
@@ -357,6 +390,7 @@ def _grow() -> None:
     with _lock:
         if _state["laid"]:
             detours.lead_through("overrides", _find_more())
+            _state["laid"] = True  # the last instance may have gone meanwhile
 
 
 overrides.grown.append(_grow)
@@ -375,6 +409,15 @@ def leave_block() -> None:
         _state["blocks"] -= 1
     if not overrides.instances:
         _end()
+
+
+def end_at_once() -> None:
+    """Take all functions off their detours, if nobody is left who wants to be asked."""
+    if not overrides.instances:
+        _end()
+
+
+overrides.end.append(end_at_once)
 
 
 def _count_idle_call() -> None:
