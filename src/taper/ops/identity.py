@@ -328,7 +328,7 @@ def _plain_name(op: Op, arguments: tuple[Any, ...]) -> str:
     if len(names) == 1:
         return names[0]
     if not isinstance(arguments[0], Tensor):
-        return f"{op.name}.Scalar_Tensor"
+        return names[0] if op.name in _ARITHMETIC else f"{op.name}.Scalar_Tensor"
     return names[not isinstance(arguments[1], Tensor)]
 
 
@@ -520,7 +520,11 @@ _MORE_SHOWN: dict[str, Callable[..., Any]] = {
 # Defaults of PyTorch's operators that the entry has not: places and values, if they come last.
 _LEFT_OUT: dict[str, tuple[tuple[int, Any], ...]] = {
     "linalg_vector_norm": ((1, 2),),
-    "sort": ((2, False),),
+    "sort": ((1, -1), (2, False)),
+    "multi_margin_loss": ((4, None), (5, 1)),
+    "rot90": ((1, 1), (2, [0, 1])),
+    "searchsorted": ((2, False), (3, False)),
+    "max_pool3d_with_indices": ((2, []), (3, [0, 0, 0]), (4, [1, 1, 1])),
     "multinomial": ((2, False),),
     "max_pool2d_with_indices": ((2, []), (3, [0, 0]), (4, [1, 1])),
     "avg_pool2d": ((2, []), (3, [0, 0])),
@@ -533,6 +537,8 @@ _LEFT_OUT: dict[str, tuple[tuple[int, Any], ...]] = {
     "gelu_backward": ((2, "none"),),
 }
 _NAMED_SHOWN = {
+    "div": (2, "rounding_mode"),
+    "linalg_cross": (2, "dim"),
     "std": (2, "correction"),
     "var": (2, "correction"),
     "std_mean": (2, "correction"),
