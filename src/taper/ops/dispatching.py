@@ -446,11 +446,25 @@ def _resize(args: Any, given: dict[str, Any]) -> Any:
 
 
 def _set(args: Any, given: dict[str, Any]) -> Any:
-    forms = {1: "default", 2: "source_Tensor", 5: "source_Storage_storage_offset"}
+    forms = {1: "default", 2: "source_Tensor"}
     form = forms.get(len(args))
-    if form is None or given or (len(args) > 1) != isinstance(args[-1], Tensor):
+    if form is None or given or not isinstance(args[1 if len(args) > 1 else 0], Tensor):
         return None
     return f"set_.{form}", args, given
+
+
+def _fill(name: str, **usual: float) -> Any:
+    """Describe a fill with random numbers, without the parameters that are as usual."""
+
+    def show(args: Any, given: dict[str, Any]) -> Any:
+        rest = list(usual)[len(args) - 1 :]
+        values = [*args[1:], *[given.get(each, usual[each]) for each in rest]]
+        while values and values[-1] == list(usual.values())[len(values) - 1]:
+            values.pop()
+        named = {"generator": given["generator"]} if given.get("generator") is not None else {}
+        return f"{name}.default", (args[0], *map(float, values)), named
+
+    return show
 
 
 def _squeeze(args: Any, given: dict[str, Any]) -> Any:
@@ -476,6 +490,11 @@ _SHOWN: dict[str, Any] = {
     "randint_like": _randint_like,
     "normal": _normal,
     "isin": _isin,
+    "cauchy_": _fill("cauchy_", median=0, sigma=1),
+    "exponential_": _fill("exponential_", lambd=1),
+    "log_normal_": _fill("log_normal_", mean=1, std=2),
+    "normal_": _fill("normal_", mean=0, std=1),
+    "uniform_": _fill("uniform_", **{"from": 0, "to": 1}),
     "resize_": _resize,
     "set_": _set,
     "squeeze_": _squeeze,

@@ -447,6 +447,7 @@ def _convolution_backward(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 # Operators whose arguments or results differ from those of the entry.
 _ADAPTED: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
+    "_linalg_check_errors": lambda info, name, **options: None,  # whoever asks has checked
     "_local_scalar_dense": lambda self: self.item(),
     "_softmax": _softmax,
     "lift_fresh": lambda self: self,
@@ -495,6 +496,8 @@ def shown_arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
     name = _plain_name(call.op, call.arguments).partition(".")[0]
     if name in _MORE_SHOWN:
         args = (*args, *_MORE_SHOWN[name](args, call.arguments))
+    if name == "_scaled_dot_product_flash_attention_for_cpu" and len(args) > 5:
+        args, kwargs = args[:5], {"attn_mask": args[5], **kwargs}
     for place, value in reversed(_LEFT_OUT.get(name, ())):
         if len(args) == place + 1 and args[place] == value:
             args = args[:place]
@@ -535,6 +538,7 @@ _LEFT_OUT: dict[str, tuple[tuple[int, Any], ...]] = {
     "binary_cross_entropy_with_logits": ((2, None), (3, None), (4, 1)),
     "soft_margin_loss": ((2, 1),),
     "gelu_backward": ((2, "none"),),
+    "_scaled_dot_product_flash_attention_for_cpu": ((3, 0.0), (4, False)),
 }
 _NAMED_SHOWN = {
     "div": (2, "rounding_mode"),

@@ -47,7 +47,7 @@ def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) ->
 def _show_mask(input: Tensor, mask: Tensor, p: float) -> None:
     """Show what PyTorch calls to make a mask to who sees operators."""
     seen_made("empty_like", (input,), {}, mask)
-    seen_made("bernoulli_.float", (mask, 1 - p), {}, mask)
+    seen_made("bernoulli_.float", (mask,) if p == 0.5 else (mask, 1 - p), {}, mask)
     seen_made("div_.Scalar", (mask, 1 - p), {}, mask)
 
 
