@@ -286,6 +286,11 @@ torch.addmm(leaf(2,2),leaf(2,3),leaf(3,2)).sum()
 (leaf(2,3).t()@leaf(2,3)).sum()
 (leaf(2,3)*1).mul_(2).sum()
 (lambda a: (a*a+a).sum())(leaf(2,3))
+F.leaky_relu(leaf(2,3)).sum()
+F.mish(leaf(2,3)).sum()
+leaf(2,3).mean(1).sum()
+leaf(2,3).sum(1).sum()
+leaf(2,3).logsumexp(1).sum()
 """
 OPTIMIZERS = {
     "sgd": lambda optim, params: optim.SGD(params, lr=0.1),

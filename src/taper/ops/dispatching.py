@@ -257,6 +257,7 @@ def _batch_norm(node: Any, grads: Sequence[Any]) -> Any:
 # Nodes whose formulas are one operator in PyTorch, and several here if they run on Tensors.
 _WHOLE_NODES: dict[str, Any] = {
     "silu": lambda node, grads: ("silu_backward", (grads[0], node._saved_self), False),
+    "mish": lambda node, grads: ("mish_backward", (grads[0], node._saved_self), False),
     "native_layer_norm": _layer_norm,
     "native_batch_norm": _batch_norm,
 }

@@ -518,6 +518,7 @@ _MORE_SHOWN: dict[str, Callable[..., Any]] = {
     "hardtanh": lambda args, given: given[1:3] if len(args) == 1 else (),
     "constant_pad_nd": lambda args, given: (0.0,) if len(args) == 2 else (),
     "_cdist_forward": lambda args, given: (None,) if len(args) == 3 else (),
+    "leaky_relu_backward": lambda args, given: (False,) if len(args) == 3 else (),
     "avg_pool2d_backward": lambda args, given: (None,) if len(args) == 7 else (),
 }
 # Defaults of PyTorch's operators that the entry has not: places and values, if they come last.
