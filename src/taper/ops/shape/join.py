@@ -254,7 +254,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     grids = []
     for each, dim in zip(tensors, order, strict=True):
         line = [1] * len(order)
-        line[dim] = each._array.size
+        line[dim] = -1 if each._array.size else 0
         grids.append(expand_to(view_as_shape(each, tuple(line)), tuple(shape)))
     return tuple(grids)
 
