@@ -79,6 +79,14 @@ def in_rows(array: ndarray) -> bool:
     return 1 not in shape or 0 in shape or array.strides == row_major(shape, array.itemsize)
 
 
+def not_viewable() -> RuntimeError:
+    """Return the error of a view that no strides describe."""
+    return RuntimeError(
+        "view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans across two contiguous subspaces). Use .reshape(...) instead."
+    )
+
+
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     """Return the strides with which memory looks like `wanted`, None if a copy is needed.
 

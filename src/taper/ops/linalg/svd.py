@@ -17,6 +17,7 @@ from taper.arrays.reduction import scalar_type
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.transforms import whole
 from taper.autograd.views import requires_grad
+from taper.factory import finish
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.linalg.checks import (
     LinAlgError,
@@ -459,12 +460,12 @@ def _rank(input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
     if array.dtype.char not in "fdFD":
         raise RuntimeError("This function doesn't handle types other than float and double")
     if not array.size:
-        return wrap(np.zeros(array.shape[:-2], np.int64))
+        return finish(np.zeros(array.shape[:-2], np.int64))
     values = (
         _eigenvalue_sizes(array) if hermitian else _linalg_svd.op.kernel(array, False, False)[1]
     )
     above = values > _tolerance(values, array, atol, rtol)
-    return wrap(np.asarray(np.count_nonzero(above, axis=-1)).astype(np.int64))
+    return finish(np.asarray(np.count_nonzero(above, axis=-1)).astype(np.int64))
 
 
 def _eigenvalue_sizes(array: ndarray) -> ndarray:
