@@ -17,7 +17,7 @@ from taper.autograd.overrides import watch
 from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
 from taper.autograd.views import meta_of, requires_grad
 from taper.device import META
-from taper.factory import NO_INTEGER_GRADIENTS, finish
+from taper.factory import NO_INTEGER_GRADIENTS, finish, inferred
 from taper.storage import TypedStorage, copied_memory, storage_of
 from taper.tensor import Tensor, element_strides, storage_offset, wrap
 from taper.userwarning import warn_user
@@ -65,7 +65,7 @@ def _rebuild_tensor_v2(
     array = on_bytes(
         storage._memory, storage.dtype.numpy, storage_offset, tuple(size), tuple(stride)
     )
-    made = showing(array, change_of(metadata or {}))
+    made = inferred(showing(array, change_of(metadata or {})))
     if requires_grad:
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     return made

@@ -72,6 +72,8 @@ _PASS_ZEROS = frozenset(
     f"{name}Backward{nr}"
     for names, nr in (
         ("Add Addcmul Sub Mul Div Pow Log Log2 Log10 Exp Lgamma Sinh Cosh Sqrt Var Dot", 0),
+        ("Sum Mean", 0),
+        ("Sum Mean", 1),
         ("T Transpose Permute View Unsqueeze Cat Stack Clone", 0),
         ("Pow Lerp", 1),
     )

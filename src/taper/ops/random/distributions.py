@@ -507,13 +507,6 @@ def bernoulli_all_self(grad):
     raise RuntimeError("derivative for aten::bernoulli is not implemented")
 
 
-@tangent_of(bernoulli_all)
-def bernoulli_all_tangent(self_t):
-    raise NotImplementedError(
-        "Trying to use forward AD with aten::bernoulli that does not support it."
-    )
-
-
 @composite()
 def bernoulli(
     input: Tensor, p: Any = None, *, generator: Any = None, out: Tensor | None = None
