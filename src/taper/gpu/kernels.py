@@ -22,6 +22,8 @@ from taper.gpu.array import CudaArray, address, empty, empty_strided
 from taper.gpu.texts import EXPRESSIONS, TYPES
 
 _THREADS = 256
+_MOST_FORMS = 20_000
+_HUGE = 1 << 31  # elements that 32 bits do not count
 _MOST_BLOCKS = 132 * 16
 _FOLDER = Path(__file__).parent / "kernels"
 _PYTHON_NUMBERS = (bool, int, float)
@@ -64,7 +66,10 @@ class Kernels:
             module = self._modules[key] = (cupy.RawModule(code=text, options=_OPTIONS), {})
         found = module[1].get(name)
         if found is None:
-            kernel = module[0].get_function(name).kernel
+            raw = module[0].get_function(name)
+            if file in _WITH_MUCH_SHARED_MEMORY:
+                raw.max_dynamic_shared_size_bytes = _MOST_SHARED
+            kernel = raw.kernel
             _kept.append(kernel)
             found = module[1][name] = _ready(kernel)
         return found
@@ -145,16 +150,30 @@ class Kernels:
         for each, scalar, dtype in zip(inputs, plan.scalars, plan.given, strict=True):
             args.append(_number(each, dtype) if scalar else each)
         args.append(count)
-        form: list[Any] = [] if dense else _form(shape, out, inputs, plan.scalars)
-        dims = len(form)
-        function = plan.functions.get(dims)
+        dims, packed = (0, b"") if dense else self._walk(shape, out, inputs, arrays, plan.scalars)
+        form = -dims if count >= _HUGE else dims
+        function = plan.functions.get(form)
         if function is None:
-            function = plan.functions[dims] = plan.compiled(dims)
+            function = plan.functions[form] = plan.compiled(dims, count >= _HUGE)
         if dims:
-            args.append(_packed(form))
+            args.append(packed)
         blocks = min((count + _THREADS - 1) // _THREADS, _MOST_BLOCKS)
         self.launch(function, blocks, _THREADS, tuple(args))
         return out
+
+    def _walk(
+        self, shape: tuple[int, ...], out: Any, inputs: Any, arrays: list[Any], scalars: Any
+    ) -> tuple[int, bytes]:
+        """How many dimensions operands walk through together, and these as a kernel takes them."""
+        key = (shape, out.strides, *[(each.shape, each.strides, each.itemsize) for each in arrays])
+        key = (key, *scalars, out.itemsize)
+        found = self._forms.get(key)
+        if found is None:
+            if len(self._forms) > _MOST_FORMS:
+                self._forms.clear()
+            form = _form(shape, out, inputs, scalars)
+            found = self._forms[key] = len(form), _packed(form)
+        return found
 
     def curve(self, text: str, arrays: Any) -> Any:
         """An expression of the elements of arrays of one floating dtype, or NotImplemented."""
@@ -249,7 +268,8 @@ class Kernels:
         which = _REDUCTIONS.get(called)
         if which is None or array.dtype not in _REDUCED:
             return NotImplemented
-        if dtype is not None and np.dtype(dtype) != array.dtype:
+        result = array.dtype if dtype is None else np.dtype(dtype)
+        if result != array.dtype and (result, array.itemsize) != (_SINGLE, 2):
             return NotImplemented
         if not array.size or not array.flags.c_contiguous:
             return NotImplemented
@@ -265,7 +285,7 @@ class Kernels:
         kept = tuple([1 if dim in axes else size for dim, size in enumerate(shape)])
         out = empty(
             kept if keepdims else tuple([s for d, s in enumerate(shape) if d not in axes]),
-            array.dtype,
+            result,
         )
         self._reduce(which, array, out, outer, length, inner)
         return out
@@ -290,13 +310,13 @@ class Kernels:
                     last = {
                         "T": TYPES[middle.dtype][0],
                         "C": macros["C"],
-                        "R": macros["T"],
+                        "R": TYPES[out.dtype][0],
                         "WHICH": which,
                     }
                     function = self.named("reductions", "rows", **last)
                     self.launch(function, outer, 256, (out, middle, outer, parts))
                     return
-            macros["R"] = macros["T"]
+            macros["R"] = TYPES[out.dtype][0]
             if length <= 1024:
                 function = self.named("reductions", "short_rows", **macros)
                 self.launch(function, (outer + 7) // 8, 256, (out, array, outer, length))
@@ -304,13 +324,15 @@ class Kernels:
                 function = self.named("reductions", "rows", **macros)
                 self.launch(function, outer, 256, (out, array, outer, length))
             return
-        macros["R"] = macros["T"]
+        macros["R"] = TYPES[out.dtype][0]
         function = self.named("reductions", "columns", **macros)
         across = (inner + 31) // 32
         self.launch(function, outer * across, 1024, (out, array, outer, length, inner))
 
 
 _OPTIONS = ("-std=c++17",)
+_WITH_MUCH_SHARED_MEMORY = ("recurrent",)
+_MOST_SHARED = 224 * 1024
 
 
 def _prepare_launch() -> tuple[Any, Any]:
@@ -343,6 +365,7 @@ _map_dense = getattr(native, "map_dense", None)
 _kept: list[Any] = []  # a compiled kernel lives as long as CuPy's object
 _REDUCTIONS = {np.add: 0, np.maximum: 1, np.minimum: 2}
 _REDUCED = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), texts.BFLOAT16])
+_SINGLE = np.dtype("f4")
 _PARTS = {np.dtype("f2"): np.dtype("f4"), texts.BFLOAT16: np.dtype("f4")}
 
 
@@ -359,11 +382,11 @@ class Plan:
         self.scalars = [each.__class__ is not CudaArray for each in inputs]
         self.functions: dict[int, Any] = {}
 
-    def compiled(self, dims: int) -> Any:
+    def compiled(self, dims: int, is_huge: bool) -> Any:
         text = texts.kernel(
-            self.expression, self.computed, self.given, self.result, self.scalars, dims
+            self.expression, self.computed, self.given, self.result, self.scalars, dims, is_huge
         )
-        return Kernels.compile(text)
+        return Kernels.compile(text, texts.name_of(self.expression))
 
 
 _HALF_NUMBERS = frozenset([np.dtype("f2"), texts.BFLOAT16])

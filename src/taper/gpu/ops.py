@@ -16,7 +16,7 @@ from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
 from taper.gpu.array import CudaArray, empty, new_array, root_block
 from taper.gpu.texts import BFLOAT16, TYPES
-from taper.gpu.world import meanings, on_device
+from taper.gpu.world import helpers, meanings, on_device
 
 FLOATS = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), BFLOAT16])
 
@@ -83,6 +83,50 @@ def _threads(length: int) -> int:
 def _macros(array: Any, **more: Any) -> dict[str, Any]:
     stored, computed = TYPES[array.dtype]
     return {"T": stored, "C": computed, "LOG": 0, **more}
+
+
+# --- products ------------------------------------------------------------------------------------
+
+
+def _are_factors(left: Any, right: Any) -> bool:
+    return (
+        state.runtime.kernels is not None
+        and left.__class__ is CudaArray
+        and right.__class__ is CudaArray
+        and left.dtype in FLOATS
+        and right.dtype is left.dtype
+    )
+
+
+def _product(plain: Any) -> Any:
+    """`np.matmul`, which takes half types as they are, where the processor computes wider."""
+
+    def product(left: Any, right: Any, *kernel: str) -> Any:
+        if _are_factors(left, right):
+            return np.matmul(left, right)
+        return plain(left, right, *kernel)
+
+    return product
+
+
+helpers["taper.ops.linalg.matmul", "product"] = _product
+helpers["taper.ops.linalg.matmul", "batched_product"] = _product
+
+
+@own("addmm")
+def addmm(kernels: Any, self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """A product with something added to its rows."""
+    if not _are_factors(mat1, mat2) or not beta == 1 == alpha or not mat1.size or not mat2.size:
+        return NotImplemented
+    if not mat1.ndim == 2 == mat2.ndim or mat1.shape[1] != len(mat2):
+        return NotImplemented
+    if self.__class__ is not CudaArray or self.dtype is not mat1.dtype:
+        return NotImplemented
+    if self.shape not in (mat2.shape[1:], (len(mat1), mat2.shape[1])):
+        return NotImplemented
+    out = np.matmul(mat1, mat2)
+    found = kernels.elementwise(np.add, (out, self), out)
+    return np.add(out, self, out) if found is NotImplemented else out
 
 
 # --- rows ----------------------------------------------------------------------------------------

@@ -20,10 +20,15 @@ __device__ __forceinline__ float whole_sum(float x, float *parts) {
     return x;
 }
 
+// The columns of a row that somebody reads: with a triangle of zeros, up to the end of the row's strip.
+__device__ __forceinline__ long long reach(long long row, long long length, long long strip) {
+    return strip ? min((row / strip + 1) * strip, length) : length;
+}
+
 // The weights of a row of scores, and the logarithm of the sum of their exponentials.
 extern "C" __global__ void weights(
     T *out, float *logarithms, const float *__restrict__ scores, long long rows, long long length, double scale,
-    long long causal) {
+    long long causal, long long strip) {
     __shared__ float parts[32];
     const long long row = blockIdx.x, end = causal ? min(row % rows + 1, length) : length;
     scores += row * length, out += row * length;
@@ -33,7 +38,8 @@ extern "C" __global__ void weights(
     most = whole_largest(most, parts);
     for (long long i = threadIdx.x; i < end; i += blockDim.x) total += expf(scores[i] * factor - most);
     total = whole_sum(total, parts);
-    for (long long i = threadIdx.x; i < length; i += blockDim.x)
+    const long long last = reach(row % rows, length, strip);
+    for (long long i = threadIdx.x; i < last; i += blockDim.x)
         out[i] = put<T>(i < end ? expf(scores[i] * factor - most) / total : 0.0f);
     if (threadIdx.x == 0) logarithms[row] = most + logf(total);
 }
@@ -42,14 +48,15 @@ extern "C" __global__ void weights(
 extern "C" __global__ void weights_backward(
     T *weights_out, T *out, const float *__restrict__ scores, const float *__restrict__ grads,
     const float *__restrict__ logarithms, const float *__restrict__ dots, long long rows, long long length,
-    double scale, long long causal) {
+    double scale, long long causal, long long strip) {
     const long long row = blockIdx.x, end = causal ? min(row % rows + 1, length) : length;
     const float factor = (float)scale, logarithm = logarithms[row], dot = dots[row];
-    for (long long i = threadIdx.x; i < length; i += blockDim.x) {
+    const long long last = reach(row % rows, length, strip);
+    for (long long i = threadIdx.x; i < last; i += blockDim.x) {
         const long long at = row * length + i;
         const float weight = i < end ? expf(scores[at] * factor - logarithm) : 0.0f;
         weights_out[at] = put<T>(weight);
-        out[at] = put<T>(weight * (grads[at] - dot) * factor);
+        out[at] = put<T>(i < end ? weight * (grads[at] - dot) * factor : 0.0f);
     }
 }
 
