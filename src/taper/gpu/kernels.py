@@ -36,7 +36,7 @@ class Kernels:
         self.runtime = runtime
         self._plans: dict[Any, Any] = {}
         self._forms: dict[Any, Any] = {}
-        self._modules: dict[str, tuple[Any, dict[str, Any]]] = {}
+        self._modules: dict[Any, tuple[Any, dict[str, Any]]] = {}
 
     # --- launching -------------------------------------------------------------------------------
 
@@ -58,7 +58,7 @@ class Kernels:
 
     def named(self, file: str, name: str, **macros: Any) -> Any:
         """A kernel from a file of the folder `kernels`."""
-        key = f"{file}:{sorted(macros.items())}"
+        key = (file, *macros.items())
         module = self._modules.get(key)
         if module is None:
             text = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
@@ -78,6 +78,14 @@ class Kernels:
 
     def elementwise(self, called: Any, inputs: Any, out: Any) -> Any:
         """A ufunc of arrays and numbers, or NotImplemented."""
+        if out is None and len(inputs) == 2 and _map_dense is not None:
+            one, other = inputs
+            if one.__class__ is CudaArray and other.__class__ is CudaArray:
+                plan = self._plans.get((called, one.dtype, other.dtype))
+                if plan is not None and plan is not NotImplemented and 0 in plan.functions:
+                    found = _map_dense(plan.functions[0], CudaArray, plan.result, one, other)
+                    if found is not None:
+                        return found
         key: Any = [called]
         arrays = []
         for each in inputs:
@@ -184,7 +192,21 @@ class Kernels:
         if plan is None:
             kinds = (dtype,) * len(arrays)
             plan = self._plans[text, dtype] = Plan(text, kinds, kinds, dtype, arrays)
+        if _map_dense is not None and 0 in plan.functions:
+            found = _map_dense(plan.functions[0], CudaArray, dtype, *arrays)
+            if found is not None:
+                return found
         return self._run(plan, arrays, list(arrays), None)
+
+    def blend(self, text: str, inputs: Any, out: Any) -> Any:
+        """Write an expression of arrays and numbers of one dtype into an array of it."""
+        dtype = out.dtype
+        plan = self._plans.get((text, dtype, "blend"))
+        if plan is None:
+            kinds = (dtype,) * len(inputs)
+            plan = self._plans[text, dtype, "blend"] = Plan(text, kinds, kinds, dtype, inputs)
+        arrays = [each for each in inputs if each.__class__ is CudaArray]
+        return self._run(plan, inputs, arrays, out)
 
     def assign(self, target: Any, value: Any) -> bool:
         """Write a number or an array into an array; False if the dtypes are beyond this."""

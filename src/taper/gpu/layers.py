@@ -10,6 +10,7 @@ import numpy as np
 from taper.gpu import state
 from taper.gpu.array import CudaArray, empty
 from taper.gpu.ops import _are_plain, _blocks, _macros, own
+from taper.gpu.world import helpers
 
 _INT64 = np.dtype(np.int64)
 _SINGLE = np.dtype(np.float32)
@@ -244,6 +245,23 @@ def batch_norm_gradients(
             function, _blocks(input.size), 256, (found, grad, input, mean, inverse, given, *sums)
         )
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
+
+
+def _move(plain: Any) -> Any:
+    """The running statistics in one pass."""
+
+    def move(running: Any, found: Any, momentum: float, factor: float) -> None:
+        kernels = state.runtime.kernels
+        if kernels is None or not _are_plain(running, found) or running.itemsize == 2:
+            plain(running, found, momentum, factor)
+            return
+        numbers = [np.asarray(each, running.dtype) for each in (1.0 - momentum, momentum * factor)]
+        kernels.blend("a * c + b * d", (running, found, *numbers), running)
+
+    return move
+
+
+helpers["taper.ops.norm.batch", "_move"] = _move
 
 
 # --- attention -----------------------------------------------------------------------------------
