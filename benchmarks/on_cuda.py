@@ -8,6 +8,7 @@ Needs a GPU, CuPy and PyTorch with CUDA.  A name chooses the workloads that cont
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import time
 from collections.abc import Callable
@@ -255,6 +256,7 @@ def main() -> None:
                 if captures:
                     notes += f" ({step.explain().splitlines()[-1][:100]})"  # type: ignore[attr-defined]
                 del step, loss
+                gc.collect()
                 torch.cuda.empty_cache()
                 torch.cuda.reset_peak_memory_stats()
             except Exception as error:

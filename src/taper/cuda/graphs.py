@@ -16,6 +16,7 @@ from taper.gpu import state
 from taper.gpu.graphs import Graph
 
 _handles = itertools.count(1)
+_CAPTURES = "taper.program.capturing"
 
 
 class CUDAGraph:
@@ -159,7 +160,7 @@ def make_graphed_callables(
     if not state.device_count():
         dummy("CUDAGraph")
     # late: what captures functions lies above
-    captures = importlib.import_module("taper.program.capturing")
+    captures = importlib.import_module(_CAPTURES)
     several = isinstance(callables, tuple)
     given = zip(callables, sample_args, strict=True) if several else [(callables, sample_args)]
     made = [

@@ -18,11 +18,12 @@ from cupy.cuda import runtime as driver
 from taper.arrays.layouts import joint_strides
 from taper.arrays.native import native
 from taper.gpu import texts
-from taper.gpu.array import CudaArray, address, empty, empty_strided
+from taper.gpu.array import CudaArray, address, empty, empty_strided, strided
 from taper.gpu.texts import EXPRESSIONS, TYPES
 
 _THREADS = 256
 _MOST_FORMS = 20_000
+_MANY = 1 << 16  # elements from which it pays to look how a copy is best made
 _HUGE = 1 << 31  # elements that 32 bits do not count
 _MOST_BLOCKS = 132 * 16
 _FOLDER = Path(__file__).parent / "kernels"
@@ -225,6 +226,8 @@ class Kernels:
                     self.runtime.stream,
                 )
                 return True
+            if target.size >= _MANY and value.dtype == target.dtype:
+                value, target = _wide(value, target)
             key: Any = ("assign", value.dtype, target.dtype)
         else:
             value = np.asarray(value)
@@ -318,26 +321,14 @@ class Kernels:
         macros = {"T": TYPES[array.dtype][0], "C": TYPES[array.dtype][1], "WHICH": which}
         if inner == 1:
             if outer < 64 and length >= 65536:  # few long rows: each in parts, then the parts
-                parts = min(256, length // 4096)
-                if length % parts == 0:
-                    middle = empty((outer, parts), _PARTS.get(array.dtype, array.dtype))
-                    wide = {**macros, "R": TYPES[middle.dtype][0]}
-                    function = self.named("reductions", "rows", **wide)
-                    self.launch(
-                        function,
-                        outer * parts,
-                        256,
-                        (middle, array, outer * parts, length // parts),
-                    )
-                    last = {
-                        "T": TYPES[middle.dtype][0],
-                        "C": macros["C"],
-                        "R": TYPES[out.dtype][0],
-                        "WHICH": which,
-                    }
-                    function = self.named("reductions", "rows", **last)
-                    self.launch(function, outer, 256, (out, middle, outer, parts))
-                    return
+                piece = -(-length // min(512, length // 2048))
+                count = -(-length // piece)
+                middle = empty((outer, count), _PARTS.get(array.dtype, array.dtype))
+                wide = {**macros, "R": TYPES[middle.dtype][0]}
+                function = self.named("reductions", "pieces", **wide)
+                self.launch(function, outer * count, 256, (middle, array, count, piece, length))
+                self._reduce(which, middle, out, outer, count, 1)
+                return
             macros["R"] = TYPES[out.dtype][0]
             if length <= 1024:
                 function = self.named("reductions", "short_rows", **macros)
@@ -346,9 +337,14 @@ class Kernels:
                 function = self.named("reductions", "rows", **macros)
                 self.launch(function, outer, 256, (out, array, outer, length))
             return
+        across = (inner + 31) // 32
+        if outer * across < 132 and length >= 1024 and length % 16 == 0:  # in pieces first
+            middle = empty((16 * outer, inner), _PARTS.get(array.dtype, array.dtype))
+            self._reduce(which, array, middle, 16 * outer, length // 16, inner)
+            self._reduce(which, middle, out, outer, 16, inner)
+            return
         macros["R"] = TYPES[out.dtype][0]
         function = self.named("reductions", "columns", **macros)
-        across = (inner + 31) // 32
         self.launch(function, outer * across, 1024, (out, array, outer, length, inner))
 
 
@@ -421,6 +417,26 @@ def _number(value: Any, dtype: np.dtype) -> Any:
     if dtype in _HALF_NUMBERS:
         return np.asarray(value).view(np.uint16)[()]
     return value[()] if isinstance(value, np.ndarray) else value
+
+
+def _wide(value: Any, target: Any) -> tuple[Any, Any]:
+    """The same arrays with elements of 16 bytes, where all that is copied together is aligned."""
+    if value.shape != target.shape or not value.ndim:
+        return value, target
+    item = value.itemsize
+    size = value.shape[-1] * item
+    steps = (*value.strides[:-1], *target.strides[:-1], address(value), address(target), size)
+    if (
+        value.strides[-1] != item
+        or target.strides[-1] != item
+        or any([each % 16 for each in steps])
+    ):
+        return value, target
+    shape = (*value.shape[:-1], size // 16)
+    one, other = [
+        strided(each, shape, (*each.strides[:-1], 16), texts.WIDE) for each in (value, target)
+    ]
+    return one, other
 
 
 def _result(dtype: np.dtype, shape: tuple[int, ...], arrays: list[Any], dense: bool) -> Any:

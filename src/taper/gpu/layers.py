@@ -290,7 +290,7 @@ def _stacked(array: Any) -> Any:
     return plain.reshape(-1, *array.shape[2:])
 
 
-_STRIP = 128  # rows of scores that are computed together where the rest of their columns are zero
+_STRIP = 256  # rows of scores that are computed together where the rest of their columns are zero
 
 
 def _strips(rows: int, length: int, is_causal: bool) -> list[tuple[slice, int]]:
@@ -340,6 +340,14 @@ def _like(array: Any, stack: Any) -> Any:
     return made
 
 
+def _by_places(array: Any, stack: Any) -> Any:
+    """The same, laid out place by place and then head by head, as gradients lie."""
+    batch, heads, places, width = array.shape
+    made = empty((batch, places, heads, width), array.dtype).transpose(0, 2, 1, 3)
+    made[...] = stack.reshape(array.shape)
+    return made
+
+
 @own(_FLASH)
 def attention(
     kernels: Any,
@@ -361,10 +369,14 @@ def attention(
     count, rows, length = scores.shape
     found = empty(scores.shape, query.dtype)
     logarithms = empty((*query.shape[:2], rows), _SINGLE)
-    function = kernels.named("attention", "weights", **_macros(query))
     strip = _STRIP if len(strips) > 1 else 0
     args = (found, logarithms, scores, rows, length, np.float64(factor), int(is_causal), strip)
-    kernels.launch(function, count * rows, 256 if length > 128 else 128, args)
+    if length <= 1024:
+        function = kernels.named("attention", "short_weights", **_macros(query))
+        kernels.launch(function, (count * rows + 7) // 8, 256, (*args, count * rows))
+    else:
+        function = kernels.named("attention", "weights", **_macros(query))
+        kernels.launch(function, count * rows, 256, args)
     return _like(query, _by_rows(found, v, strips)), logarithms
 
 
@@ -401,7 +413,7 @@ def attention_gradients(
     last = (int(is_causal), _STRIP if len(strips) > 1 else 0)
     kernels.launch(function, count * rows, 256 if length > 128 else 128, (*args, *last))
     return (
-        _like(query, _by_rows(found, k, strips)),
-        _like(key, _by_columns(found, q, strips)),
-        _like(value, _by_columns(weights, g, strips)),
+        _by_places(query, _by_rows(found, k, strips)),
+        _by_places(key, _by_columns(found, q, strips)),
+        _by_places(value, _by_columns(weights, g, strips)),
     )

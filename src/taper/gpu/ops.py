@@ -206,11 +206,29 @@ def layer_norm_gradients(
         args = (found, grad, input, mean, rstd, given, length, int(weight is not None))
         kernels.launch(function, rows, _threads(length), args)
     if needs[1] or needs[2]:
-        for_weight, for_bias = (empty(tuple(normalized_shape), input.dtype) for _ in range(2))
-        function = kernels.named("rows", "layer_norm_parameters", **_macros(input))
-        args = (for_weight, for_bias, grad, input, mean, rstd, rows, length)
-        kernels.launch(function, (length + 31) // 32, 1024, args)
+        for_weight, for_bias = _layer_norm_sums(
+            kernels, (grad, input, mean, rstd), rows, length, tuple(normalized_shape)
+        )
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
+
+
+def _layer_norm_sums(
+    kernels: Any, arrays: tuple[Any, ...], rows: int, length: int, shape: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """The gradients of weight and bias: sums over rows, in pieces where there are many."""
+    dtype, across = arrays[0].dtype, (length + 31) // 32
+    if rows < 1024 or across > 132:
+        found = empty(shape, dtype), empty(shape, dtype)
+        function = kernels.named("rows", "layer_norm_parameters", **_macros(arrays[0]))
+        kernels.launch(function, across, 1024, (*found, *arrays, rows, length))
+        return found
+    piece = max(128, rows // 16)
+    count = -(-rows // piece)
+    parts = empty((count, *shape), dtype), empty((count, *shape), dtype)
+    function = kernels.named("rows", "layer_norm_pieces", **_macros(arrays[0]))
+    kernels.launch(function, across * count, 1024, (*parts, *arrays, rows, length, piece))
+    one, other = [np.add.reduce(each, axis=0) for each in parts]
+    return one, other
 
 
 # --- losses --------------------------------------------------------------------------------------
@@ -271,6 +289,33 @@ def nll_gradient(
 
 def _blocks(count: int) -> int:
     return max(1, min((count + 255) // 256, 132 * 16))
+
+
+@own("mean_all_self")
+def mean_gradient(kernels: Any, grad: Any, self_shape: Any, self_numel: int) -> Any:
+    """The gradient of a mean, without a look at it."""
+    if not self_numel or not _are_plain(grad):
+        return NotImplemented
+    out = empty(tuple(self_shape), grad.dtype)
+    return kernels.blend("a / b", (grad, np.asarray(self_numel, grad.dtype)), out)
+
+
+def _weighted(plain: Any) -> Any:
+    """The slope of a loss times its gradient, without a look at that."""
+
+    def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
+        kernels = state.runtime.kernels
+        if kernels is None or slope.__class__ is not CudaArray or grad.__class__ is not CudaArray:
+            return plain(slope, grad, factor, reduction)
+        if grad.ndim or slope.dtype not in FLOATS or grad.dtype is not slope.dtype:
+            return plain(slope, grad, factor, reduction)
+        factor = factor / max(slope.size, 1) if reduction == 1 else factor
+        return kernels.blend("a * (b * c)", (slope, grad, np.asarray(factor, slope.dtype)), slope)
+
+    return weighted
+
+
+helpers["taper.ops.loss.elementwise", "weighted"] = _weighted
 
 
 # --- tables --------------------------------------------------------------------------------------

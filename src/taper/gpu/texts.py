@@ -32,6 +32,9 @@ TYPES: dict[np.dtype, tuple[str, str]] = {
         "f8": "double",
     }.items()
 }
+WIDE = np.dtype("V16")
+"""What is copied, whatever it means."""
+TYPES[WIDE] = ("uint4", "uint4")
 TYPES[np.dtype("f2")] = ("half_t", "float")
 TYPES[BFLOAT16] = ("bfloat_t", "float")
 

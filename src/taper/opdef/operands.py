@@ -215,7 +215,7 @@ _INDICES = ("index", "indices", "lengths", "offsets")
 
 def refuse_mixture(op: Op, array: ForeignArray, arguments: Sequence[Any]) -> None:
     """Raise if tensors that are given beside a foreign array are on other devices."""
-    kind = array.__class__
+    kind: Any = array.__class__
     for each in arguments:
         if isinstance(each, Tensor):
             if each._array.__class__ is not kind:

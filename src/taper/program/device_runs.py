@@ -63,10 +63,10 @@ class DeviceRunner(PlainRunner):
         if gpu.capturing is not None or self.attempts >= _MOST_ATTEMPTS:
             self.go_on(0, arrays)
         elif self.eager is None:
-            self.eager = set()
             self._find_out(arrays)
         else:
             self.attempts += 1
+            gpu.runtime.pool.give_back()  # what was needed to find out
             self.written = Written(self, arrays)
             return self.written.given_out()
         return [arrays[each.number] for each in self.program.results]
@@ -92,16 +92,16 @@ class DeviceRunner(PlainRunner):
 
     def _find_out(self, arrays: list[Any]) -> None:
         """Run each instruction as a graph of its own, or as it is if that is not possible."""
-        assert self.eager is not None
+        eager = self.eager = set()
         for at, instruction in enumerate(self.instructions):
             self.current = instruction
             if instruction.kind == "python" or not _is_there(instruction, arrays):
-                self.eager.add(at)
+                eager.add(at)
                 self.step(instruction, arrays)
             elif instruction.kind == "accumulate" or _is_view(instruction):
                 self.step(instruction, arrays)
             elif not self._tried(instruction, arrays):
-                self.eager.add(at)
+                eager.add(at)
                 self.step(instruction, arrays)
             for number in self.drops[at]:
                 arrays[number] = None
@@ -245,7 +245,7 @@ class Written:
             self.launch = _Launch(self.at)
             self.launch.graph.begin()
         if instruction.kind == "accumulate":
-            self._accumulate(instruction)
+            self._accumulate(instruction, self.launch)
         else:
             owner = getattr(instruction.run, "owner", None)
             runner.step(instruction, self.arrays)
@@ -253,16 +253,15 @@ class Written:
                 place = instruction.place
                 self.launch.counts.append(lambda: count_write(owner, place))
 
-    def _accumulate(self, instruction: Instruction) -> None:
+    def _accumulate(self, instruction: Instruction, launch: _Launch) -> None:
         """A gradient arrives; what it is afterwards, it is after each replay."""
-        assert self.launch is not None
         leaf: Any = instruction.of
         if leaf is None:  # `.grad` was set
             setter, tensor = instruction.run.args  # type: ignore[attr-defined]
             array = self.arrays[next(instruction.operands()).number]
-            self.launch.arrivals.append(lambda: setter(tensor, wrap(self._given_out(array))))
+            launch.arrivals.append(lambda: setter(tensor, wrap(self._given_out(array))))
             self.runner.step(instruction, self.arrays)
-            self.launch.leaving.append((_root(array), 0))
+            launch.leaving.append((_root(array), 0))
             return
         meta = leaf._autograd_meta
         before = None if meta is None or meta.grad is None else meta.grad
@@ -270,17 +269,17 @@ class Written:
             self.runner.step(instruction, self.arrays)
         meta = leaf._autograd_meta
         if before is not None:
-            self.launch.gradients.append((leaf, before._array))
-            self.launch.counts.append(lambda: _count(before))
+            launch.gradients.append((leaf, before._array))
+            launch.counts.append(lambda: _count(before))
             return
-        self.launch.gradients.append((leaf, None))
+        launch.gradients.append((leaf, None))
         array = meta.grad._array
-        self.launch.leaving.append((_root(array), 0))
+        launch.leaving.append((_root(array), 0))
 
         def arrive() -> None:
             meta.grad = wrap(self._given_out(array))
 
-        self.launch.arrivals.append(arrive)
+        launch.arrivals.append(arrive)
 
     def _takes_whole(self, instruction: Instruction, leaf: Any) -> bool:
         """Let the array that arrives be the gradient, if nobody else needs its memory."""

@@ -44,6 +44,40 @@ extern "C" __global__ void weights(
     if (threadIdx.x == 0) logarithms[row] = most + logf(total);
 }
 
+// The same for rows of at most 1024: a warp for each, whose scores stay in registers.
+extern "C" __global__ void short_weights(
+    T *out, float *logarithms, const float *__restrict__ scores, long long rows, long long length, double scale,
+    long long causal, long long strip, long long count) {
+    const long long row = (long long)blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (row >= count) return;
+    const int lane = threadIdx.x % 32, end = (int)(causal ? min(row % rows + 1, length) : length);
+    const int last = (int)reach(row % rows, length, strip);
+    scores += row * length, out += row * length;
+    const float factor = (float)scale;
+    float kept[32], most = __int_as_float(0xff800000), total = 0.0f; // minus infinity
+#pragma unroll
+    for (int k = 0; k < 32; k++) {
+        if (32 * k >= last) break;
+        const int i = lane + 32 * k;
+        kept[k] = i < end ? scores[i] * factor : __int_as_float(0xff800000);
+        most = fmaxf(most, kept[k]);
+    }
+    for (int step = 16; step; step >>= 1) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, step));
+#pragma unroll
+    for (int k = 0; k < 32; k++) {
+        if (32 * k >= last) break;
+        kept[k] = lane + 32 * k < end ? expf(kept[k] - most) : 0.0f;
+        total += kept[k];
+    }
+    for (int step = 16; step; step >>= 1) total += __shfl_xor_sync(0xffffffffu, total, step);
+#pragma unroll
+    for (int k = 0; k < 32; k++) {
+        if (32 * k >= last) break;
+        if (lane + 32 * k < last) out[lane + 32 * k] = put<T>(kept[k] / total);
+    }
+    if (lane == 0) logarithms[row] = most + logf(total);
+}
+
 // Back: the weights again, and the gradients of the scores before they were scaled.
 extern "C" __global__ void weights_backward(
     T *weights_out, T *out, const float *__restrict__ scores, const float *__restrict__ grads,
