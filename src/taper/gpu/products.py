@@ -15,6 +15,7 @@ import numpy as np
 from cupy.cuda import cublas, device
 
 from taper.arrays.native import native
+from taper.arrays.strides import reshaped
 from taper.gpu.array import CudaArray, address, empty
 from taper.gpu.graphs import streams
 from taper.gpu.texts import BFLOAT16
@@ -110,7 +111,7 @@ def _stack(array: Any, lead: tuple[int, ...], count: int) -> Any:
             return array.reshape(array.shape[-2:])
         array = np.broadcast_to(array, (*lead, *array.shape[-2:]))
     try:
-        return np.ndarray.reshape(array, (count, *array.shape[-2:]), copy=False)
+        return reshaped(array, (count, *array.shape[-2:]))
     except ValueError:
         return array.copy().reshape(count, *array.shape[-2:])
 
