@@ -224,6 +224,11 @@ class Op:
     def differentiable(self) -> bool:
         return bool(self.formulas)
 
+    @property
+    def left_to_fallback(self) -> bool:
+        """Whether PyTorch records the operator, of any dtype, only to refuse its gradients."""
+        return self.node_name == "NotImplemented"
+
     def formula_for(self, name: str) -> Formula | None:
         for formula in self.formulas:
             if name in formula.wrt:

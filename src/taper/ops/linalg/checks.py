@@ -152,13 +152,6 @@ def no_derivative(name: str) -> RuntimeError:
     return RuntimeError(f"derivative for aten::{name} is not implemented")
 
 
-def no_tangent(name: str) -> NotImplementedError:
-    """Make the same error for forward mode."""
-    return NotImplementedError(
-        f"Trying to use forward AD with aten::{name} that does not support it."
-    )
-
-
 def no_formula(name: str) -> NotImplementedError:
     """Make the error of an operator whose derivative PyTorch declares as missing."""
     return NotImplementedError(f"the derivative for '{name}' is not implemented.")

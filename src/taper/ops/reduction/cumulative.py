@@ -321,7 +321,7 @@ def diff(
     """
     dim = dim if axis is None else axis
     if out is not None:
-        return compute_into("diff", diff, (input, n, dim, prepend, append), out)
+        return compute_into("sub", diff, (input, n, dim, prepend, append), out)
     ndim = input.ndim
     if not ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
