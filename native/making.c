@@ -23,10 +23,10 @@ PyObject *taper_count_elsewhere(PyObject *self, PyObject *change) {
     Py_RETURN_NONE;
 }
 
-/* know_making(dtypes.default, dtypes.dtype, strided) */
+/* know_making(dtypes.default, dtypes.dtype, strided, CPU) */
 PyObject *taper_know_making(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 3 || !PyType_Check(args[1]))
-        return PyErr_Format(PyExc_TypeError, "know_making(default, dtype, strided)");
+    if (count != 4 || !PyType_Check(args[1]))
+        return PyErr_Format(PyExc_TypeError, "know_making(default, dtype, strided, cpu)");
     return taper_find_making(args) < 0 ? NULL : held(Py_None);
 }
 
@@ -105,10 +105,13 @@ static int is_usual(PyObject *state) {
            PyTuple_GET_SIZE(transforms) == 0;
 }
 
-/* Whether all options are as if they had not been given. */
+/* Whether all options are as if they had not been given, or say what is usual, as `device=x.device` mostly does. */
 static int are_absent(PyObject *const *options, Py_ssize_t count) {
-    for (Py_ssize_t index = 0; index < count; index++)
-        if (options[index] != Py_None && options[index] != Py_False && options[index] != taper_known.strided) return 0;
+    for (Py_ssize_t index = 0; index < count; index++) {
+        PyObject *option = options[index];
+        if (option != Py_None && option != Py_False && option != taper_known.strided && option != taper_known.cpu)
+            return 0;
+    }
     return 1;
 }
 

@@ -177,6 +177,7 @@ int taper_find_making(PyObject *const *args) {
     know(&known->default_dtype, args[0]);
     know((PyObject **)&known->dtype, args[1]);
     know(&known->strided, args[2]);
+    know(&known->cpu, args[3]);
     return 0;
 }
 

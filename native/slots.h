@@ -9,7 +9,7 @@
 struct Known {
     PyTypeObject *tensor, *node, *state, *meta, *accumulate_grad, *record, *counter, *dtype;
     PyObject *internal, *user_frame, *nobody, *unset, *acquire, *release, *zero, *one, *ask, *leaf;
-    PyObject *new_view, *new_views, *creations[4], *default_dtype, *strided;
+    PyObject *new_view, *new_views, *creations[4], *default_dtype, *strided, *cpu;
     struct {
         Py_ssize_t array, requires_grad, grad_fn, output_nr, counter, view, meta;
     } of_tensor;

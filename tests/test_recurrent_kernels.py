@@ -33,7 +33,7 @@ def _case(seed: int, mode: int) -> dict[str, Any]:
         "weights": weights,
         "hx": array(sizes[0], size),
         "cx": array(sizes[0], size) if mode == recurrent.LSTM else None,
-        "steps": recurrent.steps_of(sizes, bool(draw.integers(2))),
+        "steps": recurrent.steps_of(tuple(sizes), bool(draw.integers(2))),
         "grads": [each if draw.integers(3) else None for each in grads],
         "mode": mode,
     }

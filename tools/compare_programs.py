@@ -111,7 +111,10 @@ class Program:
             return False
         for each in self.read_by(line):
             if each.dim() > 1 and each.numel() and (each.is_floating_point() or each.is_complex()):
-                values = np.linalg.svd(array_of(each), compute_uv=False)
+                array = array_of(each)
+                if not np.isfinite(array).all():
+                    continue
+                values = np.linalg.svd(array, compute_uv=False)
                 epsilon = 1e-14 if each.element_size() // (1 + each.is_complex()) == 8 else 1e-5
                 if (values[..., -1] < epsilon * values[..., 0]).any():
                     return True

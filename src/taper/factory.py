@@ -42,7 +42,7 @@ from taper.settings import settings
 from taper.tensor import Tensor, element_strides, wrap
 
 if native is not None:
-    native.know_making(dtypes.default, dtypes.dtype, strided)
+    native.know_making(dtypes.default, dtypes.dtype, strided, CPU)
 
 NO_INTEGER_GRADIENTS = "Only Tensors of floating point and complex dtype can require gradients"
 

@@ -13,6 +13,8 @@ and a copy of the outputs; for RNN that copy.  So the outputs may be overwritten
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,17 +27,25 @@ from taper.arrays.reduction import add_blocks
 RELU, TANH, LSTM, GRU = range(4)
 GATES = {RELU: 1, TANH: 1, LSTM: 4, GRU: 3}
 
-Steps = Sequence[tuple[slice, int]]
 Weights = Sequence[Any]  # input to gates, state to gates, and their biases or None
 
 
-def steps_of(batch_sizes: Sequence[int], reverse: bool) -> Steps:
+class Steps(tuple[tuple[slice, int], ...]):
+    """The rows of each step and their number, in the order of the computation."""
+
+    starts: ndarray  # the same for the native module
+    counts: ndarray
+
+
+@lru_cache(8)  # saves 25 us of a training step of 32 steps
+def steps_of(batch_sizes: tuple[int, ...], reverse: bool) -> Steps:
     """Return the rows of each step and their number, in the order of the computation."""
-    steps, start = [], 0
-    for count in batch_sizes:
-        steps.append((slice(start, start + count), count))
-        start += count
-    return steps[::-1] if reverse else steps
+    starts = [0, *accumulate(batch_sizes)]
+    pairs = [(slice(*ends), ends[1] - ends[0]) for ends in pairwise(starts)]
+    steps = Steps(pairs[::-1] if reverse else pairs)
+    steps.starts = np.array([place.start for place, _ in steps], np.intp)
+    steps.counts = np.array([count for _, count in steps], np.intp)
+    return steps
 
 
 def started_from(values: ndarray, initial: ndarray, steps: Steps) -> ndarray:
@@ -76,9 +86,7 @@ def _natively(name: str, steps: Steps, *arrays: Any) -> bool:
     """Let the native module run a loop over the steps; False, with nothing done, if it cannot."""
     if native is None or arrays[0].dtype != FLOAT32:
         return False
-    starts = np.array([place.start for place, _ in steps], np.intp)
-    counts = np.array([count for _, count in steps], np.intp)
-    return getattr(native, name)(starts, counts, *arrays) is not None
+    return getattr(native, name)(steps.starts, steps.counts, *arrays) is not None
 
 
 # --- forward ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Detours: functions that callers hold by name run through a handler for a while.
 
 Owns: the exchange of code.  A function on a detour has other code, which calls the handlers of
-those who asked for the detour (tracers, overrides, captures, the profiler, autocast, other
+those who asked for the detour (overrides, captures, the profiler, autocast, other
 devices), in ORDER from the outside in, and then the original function.  All threads see the
 exchange; a handler looks whether its own thread is meant.  A function that nobody asked for costs
 nothing extra.  Knows nothing but how to lock.
@@ -11,19 +11,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
 from taper.autograd.disturbances import new_lock
 
-ORDER = ("tracing", "overrides", "capture", "profiler", "autocast", "dispatch", "devices")
+ORDER = ("overrides", "capture", "profiler", "autocast", "dispatch", "devices")
 _ALONE = {name: (name,) for name in ORDER}
 
 # Handler(run, *args, **kwargs); run(*args, **kwargs) continues with the function.
 Handler = Callable[..., Any]
 
-_lock = new_lock()
+_lock = new_lock(threading.RLock)  # what ends meanwhile may end a detour
+# The files of handlers: what calls an operator there is the caller of the detour.
+handler_files: set[str] = set()
 # Routes are kept: making one takes 3 us, exchanging the code of a function 0.05 us.
 _routes: dict[Any, Route] = {}
 
@@ -43,6 +46,7 @@ class Route:
             function.__closure__,
         )
         self.original.__kwdefaults__ = function.__kwdefaults__
+        self.original.__qualname__ = function.__qualname__  # errors about arguments show it
         if "__wrapped__" not in function.__dict__ and "__signature__" not in function.__dict__:
             function.__signature__ = inspect.signature(function)  # the code of a detour hides it
         self.first = function.__code__  # the code that it had before it was last put on the detour
@@ -62,6 +66,7 @@ class Route:
         if self.handlers.get(name) is not handler:
             self.handlers[name] = handler
             self.calls.clear()
+            handler_files.add(_file_of(handler))
         active = self.active
         self._lead(
             tuple([each for each in ORDER if each == name or each in active])
@@ -89,6 +94,13 @@ class Route:
                 run = functools.partial(self.handlers[name], run)
             self.calls[active] = run
         self.active, self.run = active, run
+
+
+def _file_of(handler: Any) -> str:
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    code: CodeType = getattr(handler, "__code__", None) or type(handler).__call__.__code__
+    return code.co_filename
 
 
 def _take_over(function: Any, other: Any) -> None:

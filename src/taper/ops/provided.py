@@ -291,7 +291,7 @@ PROVIDES: dict[str, str] = {
     """,
     "sparse.elementwise": "",
     "sparse.functions": """
-        hspmm() smm spmm() sspaddmm
+        dsmm() hsmm() hspmm() smm spmm() sspaddmm
     """,
     "sparse.gradients": "",
     "sparse.invariants": "",
@@ -307,6 +307,7 @@ PROVIDES: dict[str, str] = {
     "sparse.rules": "",
     "sparse.shapes": "",
     "sparse.table": "",
+    "sparse.tensor": "",
     "sparse.writing": "",
     "special.basic": """
         digamma .digamma_ erf erf_ erfc erfc_ erfinv .erfinv_ lgamma .lgamma_ polygamma .polygamma_

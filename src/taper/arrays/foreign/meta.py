@@ -227,9 +227,6 @@ class MetaArray(ForeignArray):
     def byteswap(self, inplace: bool = False) -> MetaArray:
         return self if inplace else self.copy()
 
-    def setflags(self, **_: Any) -> None:
-        """Change nothing: there is nothing to write to."""
-
     # --- what needs elements -------------------------------------------------------------------
 
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __array__ = no_data
@@ -338,17 +335,18 @@ def _index_shape(array: Any) -> tuple[int, ...]:
 # --- memory in its place ----------------------------------------------------------------------
 
 
-def stand_in(value: Any) -> Any:
+def stand_in(value: Any, ones: bool = False) -> Any:
     """Return an ndarray of the form of a meta array: of zeros, with ones on the diagonal."""
     if isinstance(value, list | tuple):
-        return type(value)([stand_in(each) for each in value])
+        return type(value)([stand_in(each, ones) for each in value])
     if not is_foreign(value):
         return value
     if value.size > _MOST_ELEMENTS:
         no_data()
     steps = tuple([each // value.itemsize for each in value.strides])
     steps = tuple([abs(each) for each in steps])
-    memory = np.zeros(max(geometry.extent(value.shape, steps), 1), value.dtype)
+    make = np.ones if ones else np.zeros
+    memory = make(max(geometry.extent(value.shape, steps), 1), value.dtype)
     bytewise = [each * value.itemsize for each in steps]
     made: np.ndarray = np.ndarray(value.shape, value.dtype, memory, 0, bytewise)
     is_small = made.size <= _LARGEST_DIAGONAL

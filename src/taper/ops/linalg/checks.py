@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import no_forward_mode, scalar_type
+from taper.autograd.interception import seen_made
 from taper.autograd.transforms import whole
 from taper.dtypes import no_kernel
 from taper.opdef.writes import compute_into
@@ -116,6 +117,9 @@ def common_batch(A: ndarray, B: ndarray) -> tuple[int, ...]:
 def check_info(name: str, info: Any, text: Callable[[int], str], error: Any = LinAlgError) -> None:
     """Raise for the first matrix of a stack whose `info` is not 0."""
     codes = array_of(info)
+    if isinstance(info, Tensor):
+        options = {"is_matrix": not codes.ndim}
+        seen_made("_linalg_check_errors", (info, name), options, None)
     if not has_elements(codes):
         return
     failed = np.flatnonzero(codes)

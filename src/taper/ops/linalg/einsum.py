@@ -375,10 +375,11 @@ def _by_bmm(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
     batch = [left_shape[dim] for dim in shared]
     heights, widths = [left_shape[dim] for dim in rows], [right_shape[dim] for dim in columns]
     inner = math.prod([left_shape[dim] for dim in summed])
-    tall = permute_dims(left, tuple(shared + rows + summed + columns))
-    wide = permute_dims(right, tuple(shared + summed + columns + rows))
     count, height, width = math.prod(batch), math.prod(heights), math.prod(widths)
-    result = bmm(reshape(tall, (count, height, inner)), reshape(wide, (count, inner, width)))
+    tall = permute_dims(left, tuple(shared + rows + summed + columns))
+    tall = reshape(tall, (count, height, inner))
+    wide = permute_dims(right, tuple(shared + summed + columns + rows))
+    result = bmm(tall, reshape(wide, (count, inner, width)))
     result = view_as_shape(result, (*batch, *heights, *[1] * len(summed), *widths))
     placed = shared + rows + summed + columns
     return permute_dims(result, tuple([placed.index(dim) for dim in range(len(placed))]))

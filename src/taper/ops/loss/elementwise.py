@@ -15,7 +15,6 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.foreign import has_elements
 from taper.arrays.layouts import ELEMENTWISE, FIRST, ROW_MAJOR
 from taper.arrays.reduction import Shape, scalar_type
 from taper.autograd.grad_mode import no_grad
@@ -675,7 +674,11 @@ def numbered_kl_div(
     if not kinds <= {"f", "V"}:
         name = "Complex" if "c" in kinds else "Integral"
         raise RuntimeError(f"kl_div: {name} inputs not supported.")
-    losses = exp(target) * (target - input) if log_target else target.xlogy(target) - target * input
+    if log_target:
+        losses = exp(target) * (target - input)
+    else:
+        shared = target * input
+        losses = target.xlogy(target) - shared
     return reduced(losses, number)
 
 
@@ -735,7 +738,8 @@ def numbered_poisson_nll_loss(
     """
     number = check_number("poisson_nll_loss", reduction)
     if log_input:
-        losses = exp(input) - target * input
+        expected = target * input
+        losses = exp(input) - expected
     else:
         losses = input - target * log(add_scalar(input, eps))
     if full:
@@ -786,7 +790,7 @@ def poisson_nll_loss(
 
 def _has_negative(var: Tensor) -> bool:
     array = var._array
-    return bool((array < 0 if array.dtype.kind in "fV" else (var < 0)._array).any())
+    return bool((array < 0 if array.dtype.kind in "fV" else (var < 0)._array).any().item())
 
 
 @composite(public=False, method=False, arrays=True)
@@ -827,7 +831,7 @@ def gaussian_nll_loss(
         raise TypeError(
             f"any() received an invalid combination of arguments - got ({type(var).__name__})"
         )
-    elif has_elements(var._array) and _has_negative(var):
+    elif _has_negative(var):
         raise ValueError("var has negative entry/entries")
     shape, given = input._array.shape, var._array.shape
     if given != shape:

@@ -410,7 +410,7 @@ def normal(
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result, where both are numbers.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: `size`; the shape of `mean` and `std`, broadcast together, where one of them is a tensor.

@@ -45,7 +45,7 @@ def _rows(array: Any) -> Any:
     return None if array is None else _wide(array.reshape(-1, array.shape[-1]))
 
 
-def _steps(input: ndarray, batch_sizes: Sequence[int], reverse: bool) -> kernels.Steps:
+def _steps(input: ndarray, batch_sizes: tuple[int, ...], reverse: bool) -> kernels.Steps:
     return kernels.steps_of(batch_sizes or (input.shape[1],) * input.shape[0], reverse)
 
 
@@ -131,16 +131,16 @@ def mkldnn_rnn_layer(
     method=False,
 )
 def rnn_layer_backward(
-    grad_output: Array | None,
-    grad_hy: Array | None,
-    grad_cy: Array | None,
-    input: Array,
+    input: Array,  # first: operators whose first argument is an array go straight to the kernel
     weight0: Array,
     weight1: Array,
     weight2: Array | None,
     weight3: Array | None,
     hx: Array,
     cx: Array | None,
+    grad_output: Array | None,
+    grad_hy: Array | None,
+    grad_cy: Array | None,
     workspace: Array,
     reverse: bool,
     batch_sizes: tuple[int, ...],
@@ -175,7 +175,7 @@ def _gradients(
 ) -> Any:
     if isinstance(tensors[0], Tensor):
         return _recorded_gradients(grads, tensors, reverse, batch_sizes, mode, needs)
-    return rnn_layer_backward(*grads, *tensors, workspace, reverse, batch_sizes, mode, needs)
+    return rnn_layer_backward(*tensors, *grads, workspace, reverse, batch_sizes, mode, needs)
 
 
 @derivative(rnn_layer, wrt=("input", "weight0", "weight1", "weight2", "weight3", "hx", "cx"))
@@ -330,22 +330,21 @@ class _Network:
             batch = shape[1]
         layers = self.num_layers * self.directions
         hidden = states[0]._array.shape[-1] if states[0]._array.ndim else 0
-        wanted = (layers, batch, hidden)
-        if len(weights) != layers or any(each._array.shape != wanted for each in states):
+        if len(weights) != layers:
             return False
-        params = [each for group in weights for each in group[:4] if each is not None]
-        if not any_dtype and any(each._array.dtype != array.dtype for each in (*states, *params)):
-            return False
-        return all(self._fits(array, hidden, number, each) for number, each in enumerate(weights))
-
-    def _fits(self, input: ndarray, hidden: int, number: int, weights: Weights) -> bool:
-        rows = GATES[self.mode] * hidden
-        width = input.shape[-1] if number < self.directions else hidden * self.directions
-        shapes = ((rows, width), (rows, hidden), (rows,), (rows,))
-        return all(
-            each is None or each._array.shape == shape
-            for each, shape in zip(weights, shapes, strict=False)
-        )
+        pairs: list[Any] = [(each, (layers, batch, hidden)) for each in states]
+        rows, width = GATES[self.mode] * hidden, shape[-1]
+        for number, group in enumerate(weights):
+            if number == self.directions:
+                width = hidden * self.directions
+            pairs += zip(group, ((rows, width), (rows, hidden), (rows,), (rows,)), strict=False)
+        for tensor, wanted in pairs:
+            if tensor is not None and (
+                tensor._array.shape != wanted
+                or not (any_dtype or tensor._array.dtype == array.dtype)
+            ):
+                return False
+        return True
 
     def layer(
         self, input: Tensor, weights: Weights, state: State, reverse: bool, whole: bool
@@ -430,8 +429,16 @@ def _sizes(batch_sizes: Tensor | None) -> tuple[int, ...]:
 # --- arguments -------------------------------------------------------------------------------
 
 
+_SEQUENCES = (list, tuple)
+
+
 def _is_tensors(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(each, Tensor) for each in value)
+    if isinstance(value, _SEQUENCES):
+        for each in value:
+            if not isinstance(each, Tensor):
+                return False
+        return True
+    return False
 
 
 def _is_number(value: Any) -> bool:
@@ -448,14 +455,16 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 _SETTINGS = "bool has_biases, int num_layers, float dropout, bool train, bool bidirectional"
 
 
-def _overloads(hx: str) -> list[tuple[str, list[list[str]]]]:
-    """List the two signatures, for packed and for padded input, as pairs of kind and name."""
+def _overloads(hx: str) -> list[tuple[str, list[tuple[Callable[[Any], bool], str]]]]:
+    """List the two signatures, for packed and padded input, with names and what each must be."""
     rest = f"{hx} hx, tuple of Tensors params, {_SETTINGS}"
     signatures = (
         f"(Tensor data, Tensor batch_sizes, {rest})",
         f"(Tensor input, {rest}, bool batch_first)",
     )
-    return [(each, [word.rsplit(" ", 1) for word in each[1:-1].split(", ")]) for each in signatures]
+    pairs = [[word.rsplit(" ", 1) for word in each[1:-1].split(", ")] for each in signatures]
+    checks = [[(_KINDS[kind], name) for kind, name in each] for each in pairs]
+    return list(zip(signatures, checks, strict=True))
 
 
 _OF_TWO_STATES, _OF_ONE_STATE = _overloads("tuple of Tensors"), _overloads("Tensor")
@@ -465,13 +474,14 @@ def _bound(function: str, mode: int, args: Sequence[Any], kwargs: dict[str, Any]
     """Return the arguments of either overload: input, batch sizes or None, ..., batch first."""
     overloads = _OF_TWO_STATES if mode == LSTM else _OF_ONE_STATE
     for signature, words in overloads:
+        if len(words) != len(args) + len(kwargs):
+            continue
         values = list(args)
         for _, name in words[len(args) :]:
             if name in kwargs:
                 values.append(kwargs[name])
-        if len(values) == len(words) == len(args) + len(kwargs) and all(
-            _KINDS[kind](value) for (kind, _), value in zip(words, values, strict=True)
-        ):
+        fitting = [fits(value) for (fits, _), value in zip(words, values, strict=False)]
+        if len(values) == len(words) and all(fitting):
             packed = signature is overloads[0][0]
             return [*values, False] if packed else [values[0], None, *values[1:]]
     signatures = [signature for signature, _ in overloads]

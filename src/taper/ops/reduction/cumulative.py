@@ -173,7 +173,7 @@ def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, A
     if array.dtype.kind == "c" and array.ndim and array.size:
         raise no_kernel(f"{name}_cpu", array.dtype)
     if not array.ndim:
-        return array.copy(), np.zeros((), INT64)
+        return array.copy(), np.zeros_like(array, INT64)
     values = ufunc.accumulate(array, dim)
     shape = (-1,) + (1,) * (array.ndim - dim - 1)
     places = np.arange(array.shape[dim]).reshape(shape)
@@ -328,9 +328,9 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     ends = [each for each in (prepend, append) if each is not None]
-    dim = wrap_dim(dim, ndim) if n or ends else 0
+    position = wrap_dim(dim, ndim) if n or ends else 0
     for each in ends:
-        _check_end(input, each, dim)
+        _check_end(input, each, position)
     result = input
     if ends and n:  # as in PyTorch, not joined where the input is only copied
         parts = [each for each in (prepend, input, append) if each is not None]
@@ -362,7 +362,7 @@ def _differences(values: Tensor, n: int, dim: int) -> Tensor:
         length = values.shape[dim]
         if not length:
             break
-        later, earlier = values.narrow(dim, 1, length - 1), values.narrow(dim, 0, length - 1)
+        earlier, later = values.narrow(dim, 0, length - 1), values.narrow(dim, 1, length - 1)
         if values._array.dtype.kind == "b":
             values = later != earlier
         else:

@@ -46,7 +46,7 @@ from taper.ops.elementwise.number import div_scalar
 from taper.ops.elementwise.unary import exp
 from taper.ops.reduction.along import filled, in_dtype_of
 from taper.ops.reduction.cumulative import has_zero, leave_one_out
-from taper.ops.shape.ones import expand_to, reshape, sizes
+from taper.ops.shape.ones import expand_to, reshape, sizes, unsqueeze
 from taper.tensor import Tensor
 
 _ALONG: Any = {"public": False, "method": False, "layout": ROW_MAJOR}
@@ -64,7 +64,16 @@ def unreduced(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
     """Put reduced dimensions back with length 1, so that a gradient broadcasts to `shape`."""
     if keepdim or not shape or not grad.ndim:
         return grad
-    return reshape(grad, kept_shape(shape, dim))
+    if not isinstance(grad, Tensor):
+        return reshape(grad, kept_shape(shape, dim))
+    for axis in sorted(axes_of(dim, len(shape))):
+        grad = unsqueeze(grad, axis)
+    return grad
+
+
+def viewed_unreduced(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
+    """Do so by a single view, as PyTorch does for extrema."""
+    return grad if keepdim or not grad.ndim else reshape(grad, kept_shape(shape, dim))
 
 
 def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:

@@ -9,14 +9,21 @@ import numpy as np
 
 from taper.device import layout as Layout
 from taper.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, usable
-from taper.factory import NO_INTEGER_GRADIENTS, check_flag, check_memory_format, shape_argument
+from taper.dtypes import FROM_NUMPY
+from taper.factory import NO_INTEGER_GRADIENTS, check_flag, shape_argument
 from taper.opdef import composite
 from taper.ops.creation.data import tensor as make_tensor
-from taper.ops.sparse.invariants import check_compressed, check_coordinates, state
+from taper.ops.sparse.invariants import (
+    check_compressed,
+    check_coordinates,
+    check_dimensions,
+    index_names,
+    state,
+)
 from taper.ops.sparse.nodes import record
 from taper.ops.sparse.reductions import at_places
 from taper.ops.sparse.rules import attach_all
-from taper.sparse_tensor import BLOCKS, COMPRESSED, ROWS_FIRST, SparseTensor, sparse
+from taper.ops.sparse.tensor import BLOCKS, COMPRESSED, ROWS_FIRST, SparseTensor, sparse
 from taper.tensor import Tensor, wrap
 
 attach_all()
@@ -180,17 +187,16 @@ def zeros(
 def _compressed(
     function: str,
     kind: Any,
-    begins: Any,
-    plain: Any,
-    values: Any,
+    parts: tuple[Any, Any, Any],
     size: Any,
     dtype: Any,
     device: Any,
     requires_grad: bool,
     check_invariants: bool | None,
 ) -> Tensor:
-    first, second = _as_tensor(begins)._array, _as_tensor(plain)._array
-    given = _as_tensor(values, dtype)
+    """Make a tensor of a compressed layout from its indices and elements."""
+    first, second = (_as_tensor(each)._array for each in parts[:2])
+    given = _as_tensor(parts[2], dtype)
     content = given._array
     if size is None:
         size = _compressed_size(kind, first, second, content)
@@ -211,24 +217,33 @@ def _compressed(
 def _compressed_size(
     kind: Any, begins: np.ndarray, plain: np.ndarray, content: np.ndarray
 ) -> list[int]:
-    batch = begins.shape[:-1]
+    batch, blocks = begins.shape[:-1], 2 if kind in BLOCKS else 0
+    _check_estimate(kind, begins, plain, content, blocks)
     count, widest = begins.shape[-1] - 1, int(plain.max()) + 1 if plain.size else 0
-    inner = content.ndim - len(batch) - 1
-    dense = list(content.shape[len(batch) + 1 :])
-    if kind in BLOCKS and inner >= 2:
-        height, width = dense[:2]
-        dense = dense[2:]
-        lengths = (
-            (count * height, widest * width)
-            if kind in ROWS_FIRST
-            else (
-                widest * height,
-                count * width,
-            )
+    inner = content.shape[len(batch) + 1 :]
+    height, width = (max(1, length) for length in (inner[:2] if blocks else (1, 1)))
+    rows, columns = (count, widest) if kind in ROWS_FIRST else (widest, count)
+    return [*batch, rows * height, columns * width, *inner[blocks:]]
+
+
+def _check_estimate(
+    kind: Any, begins: np.ndarray, plain: np.ndarray, content: np.ndarray, blocks: int
+) -> None:
+    """Raise unless a shape can be read off the parts."""
+    if begins.ndim < 1:
+        first, _ = index_names(kind)
+        raise RuntimeError(f"{first}_indices must have dimensionality >= 1 but got 0")
+    check_dimensions(kind, begins, plain)
+    if content.ndim <= begins.ndim - 1 + blocks:
+        raise RuntimeError(
+            "values must have dimensionality > sum of batch and block dimensionalities "
+            f"(={begins.ndim - 1} + {blocks}) but got {content.ndim}"
         )
-    else:
-        lengths = (count, widest) if kind in ROWS_FIRST else (widest, count)
-    return [*batch, *lengths, *dense]
+    if plain.dtype not in (np.int32, np.int64):
+        name = FROM_NUMPY[plain.dtype].scalar_type
+        raise NotImplementedError(
+            f"\"estimate_sparse_compressed_tensor_size\" not implemented for '{name}'"
+        )
 
 
 @composite(method=False)
@@ -268,22 +283,12 @@ def sparse_compressed_tensor(
                 [4., 0.]])
     """
     if layout not in COMPRESSED:
-        name = "none" if layout is None else str(layout)
+        given = "none" if layout is None else str(layout)
         raise RuntimeError(
-            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {name}"
+            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {given}"
         )
-    return _compressed(
-        "sparse_compressed_tensor",
-        layout,
-        compressed_indices,
-        plain_indices,
-        values,
-        size,
-        dtype,
-        device,
-        requires_grad,
-        check_invariants,
-    )
+    name, parts = "sparse_compressed_tensor", (compressed_indices, plain_indices, values)
+    return _compressed(name, layout, parts, size, dtype, device, requires_grad, check_invariants)
 
 
 _MAKER_TEXT = """Make a sparse tensor {text}.
@@ -322,18 +327,8 @@ def _maker(kind: Layout, compressed: str, plain: str, text: str, example: str) -
         requires_grad: bool = False,
         check_invariants: bool | None = None,
     ) -> Tensor:
-        return _compressed(
-            name,
-            kind,
-            compressed_indices,
-            plain_indices,
-            values,
-            size,
-            dtype,
-            device,
-            requires_grad,
-            check_invariants,
-        )
+        parts = (compressed_indices, plain_indices, values)
+        return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
 
     make.__name__ = make.__qualname__ = name
     make.__module__ = __name__
@@ -350,19 +345,3 @@ _maker(sparse_bsc, "ccol_indices", "the row", "of blocks, by columns", "[[[4.0]]
 
 # PyTorch's own names of the same.
 composite(method=False, public=False, name="_sparse_coo_tensor_unsafe")(sparse_coo_tensor)
-
-
-def empty_like_sparse(
-    input: SparseTensor, dtype: Any, requires_grad: bool, memory_format: Any = None
-) -> SparseTensor:
-    """Make a sparse tensor of another's shape, without elements; of compressed ones with zeros."""
-    check_memory_format("zeros_like", memory_format)
-    kind = input._content.dtype if dtype is None else dtype.numpy
-    if input._kind is not sparse_coo:
-        made = zeros(input._kind, input._size)
-        made._content = made._content.astype(kind)
-        return _finish("zeros_like", made, requires_grad, None)
-    dense = input._size[input._sparse_dims :]
-    where = np.zeros((input._sparse_dims, 0), np.int64)
-    made = sparse(sparse_coo, where, np.zeros((0, *dense), kind), input._size, True)
-    return _finish("zeros_like", made, requires_grad, None)

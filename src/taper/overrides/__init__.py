@@ -1,7 +1,7 @@
 """`taper.overrides`: classes and modes that do the work of functions, `__torch_function__`.
 
 Functions, methods and properties ask the classes of their arguments, and the open modes, as
-`taper.overridable` describes.  Here is what programs call: to ask from a function of their own, to
+`overridable.py` describes.  Here is what programs call: to ask from a function of their own, to
 write a mode, and to find out which functions ask.
 """
 
@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-from taper import overridable
+from taper.autograd import detours
 from taper.autograd import overrides as asking
-from taper.autograd.overrides import asked_of, enabled, switch
-from taper.nn.parameter import Parameter
+from taper.autograd.overrides import asked_of, enabled, silent, switch
+from taper.overrides import overridable
 from taper.tensor import Tensor
 
 __all__ = [
@@ -40,7 +40,8 @@ __all__ = [
     "wrap_torch_function",
 ]
 
-_EXACT = (Tensor, Parameter)
+# What a mode calls is called by whoever has asked the mode.
+detours.handler_files.add(__file__)
 
 
 # --- asking from a function of one's own -----------------------------------------------------
@@ -58,7 +59,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
             relevant_args = ()
         else:
             raise TypeError("expected a sequence")
-    return bool(asking.modes()) or bool(not switch.off and asked_of(relevant_args, _EXACT))
+    return bool(asking.modes()) or bool(not switch.off and asked_of(relevant_args, silent))
 
 
 def has_torch_function_unary(value: Any) -> bool:
@@ -306,8 +307,9 @@ def _is_listed(name: str) -> bool:
 
 
 _UNLISTED = overridable.MAKERS | set(
-    "as_strided elu_ fftfreq fill grouped_mm hardsigmoid hardswish hardtanh_ leaky_relu_ normal "
-    "rand_like randint_like randn_like rrelu_ selu_ "
+    "_assert as_strided can_cast elu_ fftfreq fill grouped_mm hardsigmoid hardswish hardtanh_ "
+    "leaky_relu_ normal promote_types rand_like randint_like randn_like rrelu_ selu_ sym_float "
+    "sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
     "result_type rfftfreq sigmoid tanh upsample upsample_bilinear upsample_nearest vander".split()
 )
 _UNLISTED_METHODS = frozenset(
