@@ -194,7 +194,7 @@ def refuse_shape(target: np.ndarray, result: np.ndarray) -> None:
 
 def _converts(op: Op | None, arguments: Sequence[Any], out: np.ndarray, result: np.ndarray) -> bool:
     """Tell whether PyTorch computes into another tensor, which it resizes too, and converts."""
-    if not is_elementwise(op) or op is None or (result.dtype.kind == "b" and op.written is None):
+    if not is_elementwise(op) or op is None or op.label.startswith("logical_"):
         return False
     computed = result.dtype
     if op.written is not None:  # a comparison writes what it compares
