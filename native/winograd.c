@@ -6,12 +6,12 @@
  * with the parts exchanged.  Sums are formed in another order than by windows, so eager mode, whose results
  * are PyTorch's, does without: captured programs that may round otherwise call this.
  *
- * Measured on one thread, 8 images, convolution and both gradients, oneDNN and this: 64 channels of 24x24 9.4
- * and 5.5 ms, 128 of 12x12 9.3 and 5.7, 256 of 6x6 9.3 and 7.3; the ResNet-18 step of benchmarks/ 196 to 162,
- * the CNN step 63 to 51.  Largest errors against float64, relative to the largest number: 0.4 to 2.5 times
- * those of oneDNN.
+ * Measured on two threads, 8 images, convolution and both gradients, oneDNN and this: 64 channels of 24x24 4.6
+ * and 2.7 ms, 128 of 12x12 4.5 and 2.9, 256 of 6x6 4.4 and 3.4.  Largest errors against float64, relative to
+ * the largest number: 0.4 to 2.5 times those of oneDNN.
  */
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "slots.h"
@@ -23,6 +23,8 @@
 #define LEAST_TILES 48  /* of all images: below, changing the weights costs more than it saves */
 #define LEAST_CHANNELS 16
 #define WEIGHTS 16384 /* of a block of channels, if all tiles are in one block: these stay in the same cache */
+#define MOST_PARTS 8       /* of the sums of a weight's gradient, which threads share */
+#define MOST_SUMS 540672   /* numbers of them, if there are more than two parts */
 #define USEFUL 0.7 /* part of the places of tiles that are places of the image */
 #define LONGEST (1 << 30)
 
@@ -35,7 +37,10 @@ typedef struct {
     npy_intp rows, columns;            /* of one of the array that is cut into 2x2 */
     npy_intp top, left;                /* zeros in front of the first */
     npy_intp down, across;             /* tiles of an image */
-    npy_intp first, count;             /* rows of tiles of this block */
+    npy_intp first, count, most;       /* rows of tiles of this block, and of the largest */
+    npy_intp parts;                    /* of the sums of a weight's gradient */
+    int adds;                          /* whether products are added to what is there */
+    atomic_int *failed;                /* whether there was no memory */
     npy_intp channel, channels;        /* of this block: of the places, or of the windows of a weight's gradient */
     npy_intp step, apart, apart_places; /* from channel to channel, from frequency to frequency: of 4x4 and 2x2 */
     npy_intp size;                      /* from frequency to frequency of weights */
@@ -245,6 +250,13 @@ VECTORS static void weights_part(void *context, npy_intp start, npy_intp stop) {
         }
 }
 
+INLINE __m512 sum_of_parts(const Winograd *of, const float *from, __mmask16 mask) {
+    __m512 sum = _mm512_maskz_loadu_ps(mask, from);
+    for (npy_intp part = 1; part < of->parts; part++)
+        sum = ADD(sum, _mm512_maskz_loadu_ps(mask, from + part * FREQUENCIES * of->size));
+    return sum;
+}
+
 /* The other way: sums for 4x4 become the gradient of 3x3. */
 VECTORS static void weight_gradient_part(void *context, npy_intp start, npy_intp stop) {
     const Winograd *of = context;
@@ -259,9 +271,8 @@ VECTORS static void weight_gradient_part(void *context, npy_intp start, npy_intp
 #pragma GCC unroll 4
             for (int y = 0; y < 4; y++) {
                 const float *from = of->changed_weight + output * part.inputs + input + 4 * y * size;
-                const __m512 a = _mm512_maskz_loadu_ps(mask, from), b = _mm512_maskz_loadu_ps(mask, from + size);
-                const __m512 c = _mm512_maskz_loadu_ps(mask, from + 2 * size);
-                const __m512 d = _mm512_maskz_loadu_ps(mask, from + 3 * size);
+                const __m512 a = sum_of_parts(of, from, mask), b = sum_of_parts(of, from + size, mask);
+                const __m512 c = sum_of_parts(of, from + 2 * size, mask), d = sum_of_parts(of, from + 3 * size, mask);
                 const __m512 sum = _mm512_mul_ps(ADD(b, c), half);
                 rows[y][0] = ADD(a, sum), rows[y][1] = _mm512_mul_ps(LESS(b, c), half), rows[y][2] = ADD(sum, d);
             }
@@ -287,7 +298,7 @@ static void products_part(void *context, npy_intp start, npy_intp stop) {
         float *windows = of->changed_windows + nr * of->apart, *places = of->changed_places + nr * of->apart_places;
         if (of->which == TO_WEIGHT) {
             product(0, of->outputs, tiles, of->channels, (Matrix){places, of->step, 0},
-                    (Matrix){windows, of->step, 1}, of->changed_weight + nr * size, of->channels, of->first > 0);
+                    (Matrix){windows, of->step, 1}, of->changed_weight + nr * size, of->channels, of->adds);
             continue;
         }
         const int back = of->which == TO_INPUT;
@@ -298,61 +309,138 @@ static void products_part(void *context, npy_intp start, npy_intp stop) {
     }
 }
 
-/* All tiles of some channels, `most` rows of tiles at once: all of them, unless the channels are all. */
-static void run_tiles(Winograd *of, npy_intp most) {
-    const npy_intp all = of->images * of->down, is_weight = of->which == TO_WEIGHT;
-    const npy_intp outputs = of->which == TO_OUTPUT ? of->channels : of->outputs, grain = 1 + 4096 / of->inputs;
-    if (!is_weight) pool_run(weights_part, of, outputs, grain);
-    for (of->first = 0; of->first < all; of->first += most) {
-        of->count = all - of->first < most ? all - of->first : most;
-        const npy_intp planes = 1 + 128 / of->count;
-        if (is_weight) pool_run(windows_part, of, of->channels, planes);
-        else if (of->channel == 0) pool_run(windows_part, of, of->of_windows, planes); /* they stay for the others */
-        if (is_weight && of->channel == 0) pool_run(gradients_part, of, of->of_places, planes);
-        products_on_pool(products_part, of, FREQUENCIES, 1);
-        if (!is_weight) pool_run(places_part, of, of->channels, planes);
+/* --- blocks ------------------------------------------------------------------------------------- */
+
+/* Each thread computes whole blocks, so that what it has changed stays in its own cache: blocks of tiles with
+ * all channels, or, if all tiles are one block, blocks of channels with all tiles.  Sums of a weight's
+ * gradient over tiles are formed in parts, whose number does not depend on the number of threads. */
+
+static void note_failure(Winograd *of) { atomic_store(of->failed, 1); }
+
+/* Blocks of tiles: from the windows to the places. */
+static void tiles_part(void *context, npy_intp start, npy_intp stop) {
+    Winograd own = *(Winograd *)context;
+    const npy_intp all = own.images * own.down;
+    float *memory = scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (own.apart + own.apart_places)));
+    if (memory == NULL) return note_failure(&own);
+    own.changed_windows = memory, own.changed_places = memory + FREQUENCIES * own.apart;
+    for (own.first = start * own.most; own.first < all && own.first < stop * own.most; own.first += own.most) {
+        own.count = all - own.first < own.most ? all - own.first : own.most;
+        windows_part(&own, 0, own.of_windows);
+        products_part(&own, 0, FREQUENCIES);
+        places_part(&own, 0, own.channels);
     }
-    if (is_weight) pool_run(weight_gradient_part, of, outputs, grain);
+    scratch_give(memory);
 }
 
-static void run_blocks(Winograd *of, npy_intp most, npy_intp channels) {
-    const npy_intp all = of->which == TO_WEIGHT ? of->of_windows : of->of_places;
-    for (of->channel = 0; of->channel < all; of->channel += channels) {
-        of->channels = all - of->channel < channels ? all - of->channel : channels;
-        run_tiles(of, most);
+/* Blocks of channels: what the others share has been changed before. */
+static void channels_part(void *context, npy_intp start, npy_intp stop) {
+    Winograd own = *(Winograd *)context;
+    const npy_intp is_weight = own.which == TO_WEIGHT, all = is_weight ? own.of_windows : own.of_places;
+    const npy_intp wide = own.channels, apart = is_weight ? own.apart : own.apart_places;
+    float *memory = scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (apart + own.size)));
+    if (memory == NULL) return note_failure(&own);
+    *(is_weight ? &own.changed_windows : &own.changed_places) = memory;
+    own.changed_weight = memory + FREQUENCIES * apart;
+    for (own.channel = start * wide; own.channel < all && own.channel < stop * wide; own.channel += wide) {
+        own.channels = all - own.channel < wide ? all - own.channel : wide;
+        if (is_weight) windows_part(&own, 0, own.channels);
+        else weights_part(&own, 0, own.which == TO_OUTPUT ? own.channels : own.outputs);
+        products_part(&own, 0, FREQUENCIES);
+        if (is_weight) weight_gradient_part(&own, 0, own.outputs);
+        else places_part(&own, 0, own.channels);
     }
+    scratch_give(memory);
+}
+
+/* Parts of the tiles, each with sums of its own. */
+static void sums_part(void *context, npy_intp start, npy_intp stop) {
+    Winograd own = *(Winograd *)context;
+    const npy_intp rows = own.images * own.down, most = own.most;
+    float *memory = scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (own.apart + own.apart_places)));
+    if (memory == NULL) return note_failure(&own);
+    own.changed_windows = memory, own.changed_places = memory + FREQUENCIES * own.apart;
+    for (npy_intp part = start; part < stop; part++) {
+        const npy_intp end = rows * (part + 1) / own.parts;
+        own.changed_weight = ((Winograd *)context)->changed_weight + part * FREQUENCIES * own.size;
+        own.adds = 0;
+        for (own.first = rows * part / own.parts; own.first < end; own.first += most, own.adds = 1) {
+            own.count = end - own.first < most ? end - own.first : most;
+            windows_part(&own, 0, own.of_windows);
+            gradients_part(&own, 0, own.of_places);
+            products_part(&own, 0, FREQUENCIES);
+        }
+    }
+    scratch_give(memory);
+}
+
+static void run_tiles(Winograd *of) {
+    const npy_intp all = of->images * of->down, grain = 1 + 512 / of->inputs;
+    if (of->which == TO_WEIGHT) {
+        products_on_pool(sums_part, of, of->parts, 1);
+        if (!atomic_load(of->failed)) pool_run(weight_gradient_part, of, of->outputs, grain);
+    } else {
+        pool_run(weights_part, of, of->outputs, grain);
+        products_on_pool(tiles_part, of, (all + of->most - 1) / of->most, 1);
+    }
+}
+
+static void run_channels(Winograd *of) {
+    const npy_intp is_weight = of->which == TO_WEIGHT, all = is_weight ? of->of_windows : of->of_places;
+    of->count = of->images * of->down;
+    const npy_intp planes = 1 + 128 / of->count;
+    if (is_weight) pool_run(gradients_part, of, of->of_places, planes);
+    else pool_run(windows_part, of, of->of_windows, planes);
+    products_on_pool(channels_part, of, (all + of->channels - 1) / of->channels, 1);
 }
 
 #else
 
-static void run_blocks(Winograd *of, npy_intp most, npy_intp channels) {}
+static void run_tiles(Winograd *of) {}
+static void run_channels(Winograd *of) {}
 
 #endif
 
 /* --- what Python calls -------------------------------------------------------------------------- */
 
+/* How many rows of tiles are a block: as many for each thread, since all have the same to do. */
+static npy_intp rows_of_block(const Winograd *of, npy_intp all) {
+    const npy_intp channels = of->of_windows + of->of_places;
+    npy_intp tiles = NUMBERS / channels < FEWEST_TILES ? FEWEST_TILES : NUMBERS / channels;
+    const npy_intp most = tiles / of->across < 1 ? 1 : tiles / of->across;
+    if (most >= all) return all;
+    const npy_intp threads = of->which == TO_WEIGHT ? of->parts : pool_threads();
+    const npy_intp rounds = (all + most * threads - 1) / (most * threads);
+    return (all + rounds * threads - 1) / (rounds * threads);
+}
+
 /* Lay everything out and compute; 0 if there is no memory. */
 static int compute(Winograd *of) {
-    const npy_intp channels = of->of_windows + of->of_places, all = of->images * of->down;
-    npy_intp most = NUMBERS / channels < FEWEST_TILES ? FEWEST_TILES : NUMBERS / channels;
-    most = most / of->across < 1 ? 1 : most / of->across > all ? all : most / of->across;
-    const npy_intp lines = (most * of->across + 15) / 16, is_weight = of->which == TO_WEIGHT;
+    atomic_int failed = 0;
+    const npy_intp all = of->images * of->down, is_weight = of->which == TO_WEIGHT;
+    const npy_intp size = of->of_windows * of->of_places + 16; /* the 16: see below */
+    of->parts = MOST_SUMS / (FREQUENCIES * size) < 2 ? 2 : MOST_SUMS / (FREQUENCIES * size);
+    of->parts = of->parts > MOST_PARTS ? MOST_PARTS : of->parts;
+    of->most = rows_of_block(of, all);
     npy_intp wide = is_weight ? of->of_windows : of->of_places;
-    const npy_intp other = channels - wide, few = WEIGHTS / other / 16 * 16;
-    if (most == all && few < wide) wide = few < 2 * LEAST_CHANNELS ? 2 * LEAST_CHANNELS : few;
-    of->step = 16 * (lines | 1); /* an odd number of lines: rows lie in different parts of the cache */
+    const npy_intp other = of->of_windows + of->of_places - wide, few = WEIGHTS / other / 16 * 16;
+    const int by_channels = of->most == all;
+    if (by_channels) of->parts = 1;
+    if (by_channels && few < wide) wide = few < 2 * LEAST_CHANNELS ? 2 * LEAST_CHANNELS : few;
+    of->step = 16 * ((of->most * of->across + 15) / 16 | 1); /* an odd number of lines: rows lie in different
+                                                              * parts of the cache, and with 16 more matrices do */
     of->apart = (is_weight ? wide : of->of_windows) * of->step + 16;
     of->apart_places = (is_weight ? of->of_places : wide) * of->step + 16;
-    of->size = wide * other + 16; /* so that the 16 do not all lie in the same part of the cache */
-    float *memory =
-        scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (of->apart + of->apart_places + of->size)));
+    of->size = wide * other + 16;
+    of->channels = wide, of->failed = &failed;
+    const npy_intp shared = by_channels ? (is_weight ? of->apart_places : of->apart)
+                                        : of->size * (is_weight ? of->parts : 1);
+    float *memory = scratch_take(sizeof(float) * (size_t)(FREQUENCIES * shared));
     if (memory == NULL) return 0;
-    of->changed_windows = memory;
-    of->changed_places = memory + FREQUENCIES * of->apart;
-    of->changed_weight = of->changed_places + FREQUENCIES * of->apart_places;
-    run_blocks(of, most, wide);
+    *(by_channels ? (is_weight ? &of->changed_places : &of->changed_windows) : &of->changed_weight) = memory;
+    (by_channels ? run_channels : run_tiles)(of);
     scratch_give(memory);
-    return 1;
+    return !atomic_load(&failed);
 }
 
 static PyArrayObject *array_of_rank(PyObject *value, int rank) {

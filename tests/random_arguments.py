@@ -43,6 +43,7 @@ SKIPPED = frozenset(
     use_deterministic_algorithms set_deterministic_debug_mode set_float32_matmul_precision
     compile from_file share_memory_ register_hook register_post_accumulate_grad_hook apply_ map_
     map2_ set_warn_always set_grad_enabled inference_mode import_ir_module
+    autocast_increment_nesting autocast_decrement_nesting
     """.split()
 )
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from taper.arrays import elements as arrays
+from taper.arrays import strides
 
 DTYPES = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128, int]
 
@@ -61,3 +62,21 @@ def test_blocks_make_no_difference(shape):
 def test_zero_is_of_the_dtype():
     for dtype in DTYPES:
         assert arrays.zero_of(np.dtype(dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize("takes_copy", [True, False])
+def test_reshaped_is_a_view_or_refuses(monkeypatch, takes_copy):
+    """NumPy 2.0 has no `copy` argument: both ways give the same views."""
+    if not strides._RESHAPE_TAKES_COPY and takes_copy:
+        pytest.skip("NumPy 2.0 cannot be told not to copy")
+    monkeypatch.setattr(strides, "_RESHAPE_TAKES_COPY", takes_copy)
+    x = np.arange(24.0).reshape(4, 6)
+    for wanted, order in (((2, 12), "C"), (-1, "C"), ((3, -1, 2), "C"), ((8, 3), "F")):
+        source = x if order == "C" else x.T
+        found = strides.reshaped(source, wanted, order)
+        assert np.array_equal(found, source.reshape(wanted, order=order))
+        assert np.shares_memory(found, x)
+    with pytest.raises(ValueError, match="copy"):
+        strides.reshaped(x[:, :3], (2, 6))
+    with pytest.raises(ValueError, match="reshape"):
+        strides.reshaped(x, (5, 5))

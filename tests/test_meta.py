@@ -246,3 +246,11 @@ print("alive")
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "alive\n"), done.stderr[-2000:]
+
+
+def test_integers_are_divided_without_a_look_at_the_divisor():
+    x = taper.empty(3, dtype=taper.int64, device="meta")
+    found = (x // x, x % x, 7 // x, 7 % x, taper.fmod(x, x), taper.div(x, x, rounding_mode="trunc"))
+    assert {(tuple(each.shape), each.dtype, each.is_meta) for each in found} == {
+        ((3,), taper.int64, True)
+    }

@@ -9,9 +9,10 @@ import threading
 import pytest
 
 import taper
-from taper import overridable, overrides
+from taper import overrides
 from taper.autograd import detours
 from taper.nn import functional as F
+from taper.overrides import overridable
 
 
 class Meta(taper.Tensor):

@@ -117,7 +117,7 @@ _FROM_ON_DEMAND |= dict.fromkeys(_TOP_LEVEL.split(), "top_level")
 _SYMBOLS = """
 SymBool SymFloat SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
 """
-_FROM_ON_DEMAND |= dict.fromkeys(_SYMBOLS.split(), "symbols")
+_FROM_ON_DEMAND |= dict.fromkeys(_SYMBOLS.split(), "absent.symbols")
 # Old questions about the build, which warn when they are asked and are in no list.
 _DEPRECATED = ("has_cuda", "has_cudnn", "has_mkldnn", "has_mps")
 _AUTOCAST = """
@@ -212,7 +212,7 @@ def _in_notebooks(function: str) -> _Any:
 
 def _ask_classes() -> None:
     # late: programs without subclasses of Tensor do without
-    importlib.import_module("taper.overridable").lay()
+    importlib.import_module("taper.overrides.overridable").lay()
 
 
 def _let_classes_dispatch() -> None:

@@ -1,4 +1,4 @@
-"""Meta tensors have PyTorch's shapes, strides and dtypes, for rows of every family of operators."""
+"""Meta tensors have the forms of PyTorch's, and its errors, for every row of the table."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ import taper
 from op_case import OpCase
 from op_templates import CASES, Call, case_id, outputs_of, samples_of
 
-NAMES = frozenset(
+# Rows for which PyTorch's meta device has another form than PyTorch's CPU; ours has the CPU's.
+DIFFER = frozenset(
     """
-    add mul div pow exp sigmoid where lerp addcmul clamp eq logical_and isnan sum mean prod amax
-    argmax any var cumsum sort topk matmul mm bmm addmm baddbmm einsum outer dot cat stack split
-    chunk unbind transpose permute squeeze unsqueeze expand flip roll tril diagonal gather
-    index_select scatter scatter_add take_along_dim masked_fill nn.functional.relu
-    nn.functional.gelu nn.functional.silu nn.functional.softplus nn.functional.log_softmax
-    nn.functional.layer_norm nn.functional.group_norm nn.functional.linear nn.functional.embedding
-    nn.functional.mse_loss nn.functional.pad linalg.inv linalg.cholesky linalg.solve fft.fft
+    _standard_gamma _weight_norm _weight_norm_interface embedding_bag fft.hfft2 fft.hfftn fft.rfft2
+    fft.rfftn linalg.eig nn.functional.multilabel_margin_loss
     """.split()
 )
-SELECTED = [case for case in CASES if case.name in NAMES]
+# Rows of packed sequences, which PyTorch refuses in other words.
+PACKED = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+SELECTED = [case for case in CASES if case.name not in DIFFER | PACKED]
 
 
 def converted(value: Any, package: Any) -> Any:
@@ -43,16 +41,20 @@ def forms(package: Any, case: OpCase, sample: Any) -> Any:
     kwargs = {name: converted(each, package) for name, each in call.kwargs.items()}
     try:
         results = outputs_of(call.function(*args, **kwargs))
-    except (RuntimeError, IndexError) as error:
-        return type(error)
-    return [(tuple(each.shape), tuple(each.stride()), str(each.dtype)) for each in results]
+    except (RuntimeError, IndexError, NotImplementedError) as error:
+        return type(error), str(error)
+    return [form_of(each) if isinstance(each, package.Tensor) else each for each in results]
+
+
+def form_of(tensor: Any) -> Any:
+    return tuple(tensor.shape), tuple(tensor.stride()), str(tensor.dtype), str(tensor.device)
 
 
 @pytest.mark.parametrize("case", SELECTED, ids=case_id)
 def test_forms(case: OpCase):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for sample in samples_of(case)[:4]:
+        for sample in samples_of(case)[:2]:
             if any(not each.numel() for each in Call(taper, case, sample).tensors):
                 continue  # tensors on empty arrays have strides of 0 in PyTorch
             assert forms(taper, case, sample) == forms(torch, case, sample), sample

@@ -135,6 +135,32 @@ def test_repr_of_a_compressed_tensor():
     )
 
 
+@pytest.mark.parametrize(
+    ("layout", "begins", "plain", "values", "error"),
+    [
+        ("csr", 1, [1], [1.0], "crow_indices must have dimensionality >= 1 but got 0"),
+        ("bsc", 1, 1, 1.0, "ccol_indices must have dimensionality >= 1 but got 0"),
+        ("csc", [0, 1], 1, [1.0], "ccol_indices and row_indices dimensionalities must be equal"),
+        (
+            "csr",
+            [0, 1],
+            [1],
+            1.0,
+            "values must have .*and block dimensionalities .=0 . 0. but got 0",
+        ),
+        ("bsr", [0, 1], [0], [[2.0]], "values must have .* dimensionalities .=0 . 2. but got 2"),
+    ],
+)
+def test_shape_that_cannot_be_read_off_is_refused(layout, begins, plain, values, error):
+    with pytest.raises(RuntimeError, match=error):
+        getattr(taper, f"sparse_{layout}_tensor")(begins, plain, values)
+
+
+def test_shape_is_read_off_whole_indices():
+    with pytest.raises(NotImplementedError, match="estimate_.* not implemented for 'Float'"):
+        taper.sparse_csr_tensor([0.0, 1.0], [0.0], [1.0])
+
+
 def test_operator_without_a_rule_is_refused():
     with pytest.raises(NotImplementedError, match="Could not run 'aten::exp' with arguments from"):
         taper.eye(2).to_sparse().exp()

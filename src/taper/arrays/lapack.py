@@ -38,9 +38,14 @@ def magnitude(values: ndarray) -> ndarray:
     return np.abs(values)
 
 
-def identity(shape: tuple[int, ...], dtype: Any) -> ndarray:
+def zeros(like: ndarray, shape: tuple[int, ...], dtype: Any = None) -> ndarray:
+    """Return an array of zeros where another is, and of its dtype unless one is given."""
+    return np.zeros_like(like, dtype, "C", True, shape)
+
+
+def identity(shape: tuple[int, ...], dtype: Any, like: ndarray | None = None) -> ndarray:
     """Return a stack of identity matrices, cut or padded with zeros to `shape`."""
-    result = np.zeros(shape, dtype)
+    result = np.zeros(shape, dtype) if like is None else zeros(like, shape, dtype)
     result[..., range(min(shape[-2:])), range(min(shape[-2:]))] = 1
     return result
 

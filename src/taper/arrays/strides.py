@@ -79,6 +79,32 @@ def in_rows(array: ndarray) -> bool:
     return 1 not in shape or 0 in shape or array.strides == row_major(shape, array.itemsize)
 
 
+# NumPy 2.0's `reshape` cannot be told not to copy.
+_RESHAPE_TAKES_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+
+
+def reshaped(array: ndarray, shape: Any, order: Any = "C") -> Any:
+    """Return a view in another shape; raise ValueError where elements would have to be copied."""
+    if _RESHAPE_TAKES_COPY:
+        return ndarray.reshape(array, shape, order=order, copy=False)
+    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
+    if order == "F":
+        return reshaped(array.T, wanted[::-1]).T
+    if -1 in wanted:
+        known = -math.prod(wanted)
+        wanted = tuple(array.size // max(known, 1) if each < 0 else each for each in wanted)
+    if math.prod(wanted) != array.size:
+        raise ValueError(f"cannot reshape array of size {array.size} into shape {shape}")
+    step = array.itemsize
+    found = view_strides(array.shape, tuple(each // step for each in array.strides), wanted)
+    if found is None:
+        raise ValueError("a copy would be needed for this shape")
+    strides = tuple(each * step for each in found)
+    if isinstance(array, ForeignArray):
+        return array.strided(wanted, strides, 0, array.dtype)
+    return np.lib.stride_tricks.as_strided(array, wanted, strides)
+
+
 def view_strides(shape: Shape, strides: Shape, wanted: Shape) -> Shape | None:
     """Return the strides with which memory looks like `wanted`, None if a copy is needed.
 

@@ -24,6 +24,8 @@ _ALONE = {name: (name,) for name in ORDER}
 Handler = Callable[..., Any]
 
 _lock = new_lock()
+# The files of handlers: what calls an operator there is the caller of the detour.
+handler_files: set[str] = set()
 # Routes are kept: making one takes 3 us, exchanging the code of a function 0.05 us.
 _routes: dict[Any, Route] = {}
 
@@ -43,6 +45,7 @@ class Route:
             function.__closure__,
         )
         self.original.__kwdefaults__ = function.__kwdefaults__
+        self.original.__qualname__ = function.__qualname__  # errors about arguments show it
         if "__wrapped__" not in function.__dict__ and "__signature__" not in function.__dict__:
             function.__signature__ = inspect.signature(function)  # the code of a detour hides it
         self.first = function.__code__  # the code that it had before it was last put on the detour
@@ -62,6 +65,7 @@ class Route:
         if self.handlers.get(name) is not handler:
             self.handlers[name] = handler
             self.calls.clear()
+            handler_files.add(_file_of(handler))
         active = self.active
         self._lead(
             tuple([each for each in ORDER if each == name or each in active])
@@ -89,6 +93,13 @@ class Route:
                 run = functools.partial(self.handlers[name], run)
             self.calls[active] = run
         self.active, self.run = active, run
+
+
+def _file_of(handler: Any) -> str:
+    while isinstance(handler, functools.partial):
+        handler = handler.func
+    code: CodeType = getattr(handler, "__code__", None) or type(handler).__call__.__code__
+    return code.co_filename
 
 
 def _take_over(function: Any, other: Any) -> None:

@@ -2,8 +2,8 @@
 
 Owns: what a thread has switched off, its stack of modes, the order in which classes are asked, and
 the instances whose classes want to be asked.  Functions are asked about through detours, which
-`taper.overridable` lays while there is a mode or such an instance; otherwise nobody asks, and
-nothing is paid.  Imports nothing of taper.
+`taper.overrides.overridable` lays while there is a mode or such an instance; otherwise nobody asks,
+and nothing is paid.  Imports nothing of taper.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import numpy as np
 
 from taper.arrays.foreign import ForeignArray
 from taper.arrays.native import native
+from taper.arrays.strides import reshaped
 from taper.device import device
 from taper.gpu import state
 
@@ -137,13 +138,13 @@ class CudaArray(np.ndarray, ForeignArray):
         if len(shape) == 1:
             shape = shape[0]
         if copy:
-            return np.ndarray.reshape(self.copy(), shape, order=order, copy=False)
+            return reshaped(self.copy(), shape, order)
         try:
-            return np.ndarray.reshape(self, shape, order=order, copy=False)
+            return reshaped(self, shape, order)
         except ValueError as error:
             if "copy" not in str(error) or copy is False:
                 raise
-        return np.ndarray.reshape(self.copy(order), shape, order=order, copy=False)
+        return reshaped(self.copy(order), shape, order)
 
     def ravel(self, order: Any = "C") -> Any:
         return self.reshape(-1, order="C" if order in "KA" else order)

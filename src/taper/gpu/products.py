@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from cupy.cuda import cublas, device
 
+from taper.arrays.strides import reshaped
 from taper.gpu.array import CudaArray, address, empty
 from taper.gpu.texts import BFLOAT16
 from taper.settings import get_float32_matmul_precision
@@ -92,7 +93,7 @@ def _stack(array: Any, lead: tuple[int, ...], count: int) -> Any:
             return array.reshape(array.shape[-2:])
         array = np.broadcast_to(array, (*lead, *array.shape[-2:]))
     try:
-        return np.ndarray.reshape(array, (count, *array.shape[-2:]), copy=False)
+        return reshaped(array, (count, *array.shape[-2:]))
     except ValueError:
         return array.copy().reshape(count, *array.shape[-2:])
 

@@ -3,13 +3,16 @@
 An element that is left out is replaced by the number that changes nothing: 0 for sums, 1 for
 products, -inf for maxima.  So gradients and node names follow from the operators used.
 
-Long because: users read the reference of each function here.
+A function is written with all arguments by position; `_reduction` and `_along` give it the
+signature of its family, and all of them get the same words about their arguments.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,6 +24,115 @@ from taper.ops.elementwise.clamping import clamp_min, maximum
 from taper.tensor import Tensor
 
 Dims = int | tuple[int, ...] | list[int] | None
+Function = TypeVar("Function", bound=Callable[..., Tensor])
+Dim = TypeVar("Dim", contravariant=True)
+
+_ARGUMENTS = {
+    "input": "the tensor.",
+    "ord": "order of the norm.",
+    "dim": "the dimension.",
+    "unbiased": "whether to divide by one less than the number of elements; True by default.",
+    "correction": "what to subtract from the number of elements, in the place of `unbiased`.",
+    "eps": "the smallest divisor.",
+    "keepdim": "keep the reduced dimensions, with length 1.",
+    "dtype": "dtype that `input` is converted to first.",
+    "mask": "True for the elements that count; must broadcast to `input`.",
+}
+_DIM_BY_DEFAULT = {
+    None: "dimension or dimensions to reduce; all by default.",
+    -1: "dimension to reduce; the last by default.",
+}
+_EXAMPLE = """
+Example:
+    >>> import taper
+    >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
+    >>> taper.masked.{call}
+    {shown}
+"""
+
+
+class Reduction(Protocol[Dim]):
+    """A function that leaves out dimensions."""
+
+    def __call__(
+        self,
+        input: Tensor,
+        dim: Dim = ...,
+        *,
+        keepdim: bool | None = False,
+        dtype: Any = None,
+        mask: Tensor | None = None,
+    ) -> Tensor: ...
+
+
+class Along(Protocol):
+    """A function along one dimension, which stays."""
+
+    def __call__(
+        self, input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None
+    ) -> Tensor: ...
+
+
+def _described(call: str, shown: str) -> Callable[[Function], Function]:
+    """Add arguments and an example to what the docstring says: a call and what it shows."""
+
+    def describe(function: Function) -> Function:
+        lines = [function.__doc__, "", "Args:"]
+        for name, parameter in inspect.signature(function).parameters.items():
+            text = _ARGUMENTS[name]
+            if name == "dim":
+                text = _DIM_BY_DEFAULT.get(parameter.default, text)
+            lines.append(f"    {name}: {text}")
+        lines.append(_EXAMPLE.format(call=call, shown=shown))
+        function.__doc__ = "\n".join(map(str, lines))
+        return function
+
+    return describe
+
+
+def _named_after(body: Callable[..., Any], function: Callable[..., Any]) -> None:
+    function.__name__ = function.__qualname__ = body.__name__
+    function.__doc__ = body.__doc__
+
+
+def _reduction(
+    shown: str,
+) -> Callable[[Callable[[Tensor, Dim, bool, Any, Tensor | None], Any]], Reduction[Dim]]:
+    """Make a reduction of (input, dim, keepdim, dtype, mask); the example shows `shown`."""
+
+    def make(body: Callable[[Tensor, Dim, bool, Any, Tensor | None], Any]) -> Reduction[Dim]:
+        def reduce(
+            input: Tensor,
+            dim: Any = None,
+            *,
+            keepdim: bool | None = False,
+            dtype: Any = None,
+            mask: Tensor | None = None,
+        ) -> Tensor:
+            found: Tensor = body(input, dim, bool(keepdim), dtype, mask)
+            return found
+
+        _named_after(body, reduce)
+        reduce.__annotations__["dim"] = body.__annotations__["dim"]
+        return _described(f"{body.__name__}(x, mask=mask)", shown)(reduce)
+
+    return make
+
+
+def _along(shown: str) -> Callable[[Callable[[Tensor, int, Tensor | None], Any]], Along]:
+    """Make a function along a dimension of (input, dim, mask); the example shows `shown`."""
+
+    def make(body: Callable[[Tensor, int, Tensor | None], Any]) -> Along:
+        def normalize(
+            input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None
+        ) -> Tensor:
+            found: Tensor = body(_dense(body.__name__, input, dtype), dim, mask)
+            return found
+
+        _named_after(body, normalize)
+        return _described(f"{body.__name__}(x, 0, mask=mask)", shown)(normalize)
+
+    return make
 
 
 def _whole(mask: Tensor | None, input: Tensor) -> Tensor | None:
@@ -51,10 +163,21 @@ def _axes(dim: Any, input: Tensor) -> tuple[int, ...]:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def _dense(name: str, input: Tensor, also: Any = ()) -> None:
-    if input.layout is not strided and input.layout not in also:
+def _dense(name: str, input: Tensor, dtype: Any = None) -> Tensor:
+    """Return the input in the dtype; refuse a sparse one."""
+    given = _in_dtype(input, dtype)
+    if given.layout is not strided:
         kinds = "strided or sparse_csr tensor" if name == "mean" else "strided tensor"
-        raise ValueError(f"masked {name} expects {kinds} (got {input.layout} tensor)")
+        raise ValueError(f"masked {name} expects {kinds} (got {given.layout} tensor)")
+    return given
+
+
+def _with_mask(name: str, input: Tensor, dtype: Any, mask: Tensor | None) -> Tensor:
+    """Return the input in the dtype; refuse a sparse one, first for want of a mask."""
+    given = _in_dtype(input, dtype)
+    if mask is None and given.layout is sparse_csr:
+        raise ValueError(f"masked {name} expects explicit mask for sparse_csr tensor input")
+    return _dense(name, given)
 
 
 def _smallest(dtype: dtypes.dtype) -> Any:
@@ -77,92 +200,29 @@ def _count(input: Tensor, mask: Tensor | None, axes: tuple[int, ...], keepdim: A
     return found
 
 
-def sum(
-    input: Tensor,
-    dim: Dims = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Add up the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.sum(x, mask=mask)
-        tensor(5.)
-    """
+@_reduction("tensor(5.)")
+def sum(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Add up the elements that count."""
     given = _in_dtype(input, dtype)
     if given.layout in (sparse_coo, sparse_csr):
         chosen: Any = given if mask is None else given.sparse_mask(mask)
-        total: Tensor = chosen.sum(_axes(dim, given), bool(keepdim))
-        return total
+        return chosen.sum(_axes(dim, given), keepdim)
     _dense("sum", given)
-    found: Tensor = _replaced(given, mask, 0).sum(_axes(dim, given), bool(keepdim), dtype=dtype)
-    return found
+    return _replaced(given, mask, 0).sum(_axes(dim, given), keepdim, dtype=dtype)
 
 
-def prod(
-    input: Tensor,
-    dim: Dims = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Multiply the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.prod(x, mask=mask)
-        tensor(4.)
-    """
-    found = _replaced(_in_dtype(input, dtype), mask, 1)
-    _dense("prod", found)
+@_reduction("tensor(4.)")
+def prod(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Multiply the elements that count."""
+    found = _dense("prod", _replaced(_in_dtype(input, dtype), mask, 1))
     for axis in sorted({each % found.ndim for each in _axes(dim, found)}, reverse=True):
-        found = found.prod(axis, keepdim=bool(keepdim))
+        found = found.prod(axis, keepdim=keepdim)
     return found
 
 
-def mean(
-    input: Tensor,
-    dim: Dims = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Average the elements that count; none give NaN.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.mean(x, mask=mask)
-        tensor(2.5000)
-    """
+@_reduction("tensor(2.5000)")
+def mean(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Average the elements that count; none give NaN."""
     given = _in_dtype(input, dtype)
     if not (given.dtype.is_floating_point or given.dtype.is_complex):
         raise ValueError(
@@ -172,135 +232,46 @@ def mean(
     _dense("mean", given)
     axes = _axes(dim, given)
     if mask is None:
-        return given.mean(axes, bool(keepdim))
-    total: Tensor = sum(given, axes, keepdim=keepdim, mask=mask)
-    return total / _count(given, mask, axes, keepdim)
+        return given.mean(axes, keepdim)
+    return sum(given, axes, keepdim=keepdim, mask=mask) / _count(given, mask, axes, keepdim)
 
 
-def amax(
-    input: Tensor,
-    dim: Dims = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Find the largest of the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.amax(x, mask=mask)
-        tensor(4.)
-    """
-    given = _in_dtype(input, dtype)
-    if given.layout is sparse_csr and mask is None:
-        raise ValueError("masked amax expects explicit mask for sparse_csr tensor input")
-    _dense("amax", given)
-    found: Tensor = _replaced(given, mask, _smallest(given.dtype)).amax(
-        _axes(dim, given), bool(keepdim)
-    )
-    return found
+@_reduction("tensor(4.)")
+def amax(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Find the largest of the elements that count."""
+    given = _with_mask("amax", input, dtype, mask)
+    return _replaced(given, mask, _smallest(given.dtype)).amax(_axes(dim, given), keepdim)
 
 
-def amin(
-    input: Tensor,
-    dim: Dims = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Find the smallest of the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.amin(x, mask=mask)
-        tensor(1.)
-    """
-    given = _in_dtype(input, dtype)
-    if given.layout is sparse_csr and mask is None:
-        raise ValueError("masked amin expects explicit mask for sparse_csr tensor input")
-    _dense("amin", given)
-    found: Tensor = _replaced(given, mask, _largest(given.dtype)).amin(
-        _axes(dim, given), bool(keepdim)
-    )
-    return found
+@_reduction("tensor(1.)")
+def amin(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Find the smallest of the elements that count."""
+    given = _with_mask("amin", input, dtype, mask)
+    return _replaced(given, mask, _largest(given.dtype)).amin(_axes(dim, given), keepdim)
 
 
-def argmax(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Find the index of the largest of the elements that count, in the dtype of `input`.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.argmax(x, mask=mask)
-        tensor(2.)
-    """
-    given = _in_dtype(input, dtype)
-    _dense("argmax", given)
-    found: Tensor = _replaced(given, mask, _smallest(given.dtype)).argmax(dim, bool(keepdim))
-    return found.to(given.dtype)
+@_reduction("tensor(2.)")
+def argmax(input: Tensor, dim: int | None, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Find the index of the largest of the elements that count, in the dtype of `input`."""
+    given = _dense("argmax", input, dtype)
+    return _replaced(given, mask, _smallest(given.dtype)).argmax(dim, keepdim).to(given.dtype)
 
 
-def argmin(
-    input: Tensor,
-    dim: int | None = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Find the index of the smallest of the elements that count, in the dtype of `input`.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.argmin(x, mask=mask)
-        tensor(0.)
-    """
-    given = _in_dtype(input, dtype)
-    _dense("argmin", given)
-    found: Tensor = _replaced(given, mask, _largest(given.dtype)).argmin(dim, bool(keepdim))
-    return found.to(given.dtype)
+@_reduction("tensor(0.)")
+def argmin(input: Tensor, dim: int | None, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Find the index of the smallest of the elements that count, in the dtype of `input`."""
+    given = _dense("argmin", input, dtype)
+    return _replaced(given, mask, _largest(given.dtype)).argmin(dim, keepdim).to(given.dtype)
 
 
+@_reduction("tensor(4.0486)")
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
+    """Take the logarithm of the sum of the exponentials of the elements that count."""
+    given = _dense("logsumexp", input, dtype)
+    return _replaced(given, mask, -math.inf).logsumexp(_axes(dim, given), keepdim)
+
+
+@_described("median(x, mask=mask)", "tensor(1.)")
 def median(
     input: Tensor,
     dim: int = -1,
@@ -309,29 +280,15 @@ def median(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Find the median of the elements that count, the lower of two.
-
-    Args:
-        input: the tensor.
-        dim: dimension to reduce; the last by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.median(x, mask=mask)
-        tensor(1.)
-    """
-    given = _in_dtype(input, dtype)
-    _dense("median", given)
+    """Find the median of the elements that count, the lower of two."""
+    given = _dense("median", input, dtype)
     if not given.dtype.is_floating_point and mask is not None:
         raise ValueError("masked median expects no fully masked out rows if dtype is not floating")
     found: Any = _replaced(given, mask, math.nan if given.dtype.is_floating_point else 0)
     return found.nanmedian(dim, bool(keepdim)).values
 
 
+@_described("norm(x, mask=mask)", "tensor(4.1231)")
 def norm(
     input: Tensor,
     ord: float | None = 2.0,
@@ -341,24 +298,8 @@ def norm(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Take the norm of the elements that count.
-
-    Args:
-        input: the tensor.
-        ord: order of the norm.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.norm(x, mask=mask)
-        tensor(4.1231)
-    """
-    given = _in_dtype(input, dtype)
-    _dense("norm", given)
+    """Take the norm of the elements that count."""
+    given = _dense("norm", input, dtype)
     order = 2.0 if ord is None else ord
     number = math.inf if order == -math.inf else 0
     found: Any = _replaced(given, mask, number)
@@ -389,6 +330,7 @@ def _correction(unbiased: bool | None, correction: float | None) -> float:
     return 0 if unbiased is False else 1
 
 
+@_described("var(x, mask=mask)", "tensor(4.5000)")
 def var(
     input: Tensor,
     dim: Dims = None,
@@ -399,26 +341,11 @@ def var(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Compute the variance of the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        unbiased: whether to divide by one less than the number of elements; True by default.
-        correction: what to subtract from the number of elements, in the place of `unbiased`.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.var(x, mask=mask)
-        tensor(4.5000)
-    """
+    """Compute the variance of the elements that count."""
     return _variance(input, dim, _correction(unbiased, correction), keepdim, dtype, mask)
 
 
+@_described("std(x, mask=mask)", "tensor(2.1213)")
 def std(
     input: Tensor,
     dim: Dims = None,
@@ -429,161 +356,41 @@ def std(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Compute the standard deviation of the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        unbiased: whether to divide by one less than the number of elements; True by default.
-        correction: what to subtract from the number of elements, in the place of `unbiased`.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.std(x, mask=mask)
-        tensor(2.1213)
-    """
+    """Compute the standard deviation of the elements that count."""
     return _variance(input, dim, _correction(unbiased, correction), keepdim, dtype, mask).sqrt()
 
 
-def softmax(
-    input: Tensor,
-    dim: int,
-    *,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Take the softmax of the elements that count; the others give 0.
-
-    Args:
-        input: the tensor.
-        dim: the dimension.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.softmax(x, 0, mask=mask)
-        tensor([0.0474, 0.0000, 0.9526])
-    """
-    given = _in_dtype(input, dtype)
-    _dense("softmax", given)
-    found: Tensor = _replaced(given, mask, -math.inf).softmax(dim)
-    return found
+@_along("tensor([0.0474, 0.0000, 0.9526])")
+def softmax(input: Tensor, dim: int, mask: Tensor | None) -> Any:
+    """Take the softmax of the elements that count; the others give 0."""
+    return _replaced(input, mask, -math.inf).softmax(dim)
 
 
-def log_softmax(
-    input: Tensor,
-    dim: int,
-    *,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Take the logarithm of the softmax of the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: the dimension.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.log_softmax(x, 0, mask=mask)
-        tensor([-3.0486,    -inf, -0.0486])
-    """
-    given = _in_dtype(input, dtype)
-    _dense("log_softmax", given)
-    found: Tensor = _replaced(given, mask, -math.inf).log_softmax(dim)
-    return found
+@_along("tensor([-3.0486,    -inf, -0.0486])")
+def log_softmax(input: Tensor, dim: int, mask: Tensor | None) -> Any:
+    """Take the logarithm of the softmax of the elements that count."""
+    return _replaced(input, mask, -math.inf).log_softmax(dim)
 
 
-def cumsum(
-    input: Tensor,
-    dim: int,
-    *,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Add up the elements that count, up to each one.
-
-    Args:
-        input: the tensor.
-        dim: the dimension.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.cumsum(x, 0, mask=mask)
-        tensor([1., 1., 5.])
-    """
-    given = _in_dtype(input, dtype)
-    _dense("cumsum", given)
-    found: Tensor = _replaced(given, mask, 0).cumsum(dim)
-    return found
+@_along("tensor([1., 1., 5.])")
+def cumsum(input: Tensor, dim: int, mask: Tensor | None) -> Any:
+    """Add up the elements that count, up to each one."""
+    return _replaced(input, mask, 0).cumsum(dim)
 
 
-def cumprod(
-    input: Tensor,
-    dim: int,
-    *,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Multiply the elements that count, up to each one.
-
-    Args:
-        input: the tensor.
-        dim: the dimension.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.cumprod(x, 0, mask=mask)
-        tensor([1., 1., 4.])
-    """
-    given = _in_dtype(input, dtype)
-    _dense("cumprod", given)
-    found: Tensor = _replaced(given, mask, 1).cumprod(dim)
-    return found
+@_along("tensor([1., 1., 4.])")
+def cumprod(input: Tensor, dim: int, mask: Tensor | None) -> Any:
+    """Multiply the elements that count, up to each one."""
+    return _replaced(input, mask, 1).cumprod(dim)
 
 
-def softmin(
-    input: Tensor,
-    dim: int,
-    *,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Take the softmax of the negative elements that count; the others give 0.
-
-    Args:
-        input: the tensor.
-        dim: the dimension.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.softmin(x, 0, mask=mask)
-        tensor([0.9526, 0.0000, 0.0474])
-    """
-    given = _in_dtype(input, dtype)
-    _dense("softmin", given)
-    found: Tensor = (-_replaced(given, mask, math.inf)).softmax(dim)
-    return found
+@_along("tensor([0.9526, 0.0000, 0.0474])")
+def softmin(input: Tensor, dim: int, mask: Tensor | None) -> Any:
+    """Take the softmax of the negative elements that count; the others give 0."""
+    return (-_replaced(input, mask, math.inf)).softmax(dim)
 
 
+@_described("normalize(x, 2.0, 0, mask=mask)", "tensor([0.2425, 0.0000, 0.9701])")
 def normalize(
     input: Tensor,
     ord: float,
@@ -593,55 +400,10 @@ def normalize(
     dtype: Any = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    """Divide the elements that count by their norm; the others give 0.
-
-    Args:
-        input: the tensor.
-        ord: order of the norm.
-        dim: the dimension.
-        eps: the smallest divisor.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.normalize(x, 2.0, 0, mask=mask)
-        tensor([0.2425, 0.0000, 0.9701])
-    """
-    given = _in_dtype(input, dtype)
-    _dense("normalize", given)
+    """Divide the elements that count by their norm; the others give 0."""
+    given = _dense("normalize", input, dtype)
     size = clamp_min(norm(given, ord, dim, keepdim=True, mask=mask), eps)
     return _replaced(given, mask, 0) / size
-
-
-def logsumexp(
-    input: Tensor,
-    dim: Dims = None,
-    *,
-    keepdim: bool | None = False,
-    dtype: Any = None,
-    mask: Tensor | None = None,
-) -> Tensor:
-    """Take the logarithm of the sum of the exponentials of the elements that count.
-
-    Args:
-        input: the tensor.
-        dim: dimension or dimensions to reduce; all by default.
-        keepdim: keep the reduced dimensions, with length 1.
-        dtype: dtype that `input` is converted to first.
-        mask: True for the elements that count; must broadcast to `input`.
-
-    Example:
-        >>> import taper
-        >>> x, mask = taper.tensor([1.0, 2.0, 4.0]), taper.tensor([True, False, True])
-        >>> taper.masked.logsumexp(x, mask=mask)
-        tensor(4.0486)
-    """
-    given = _in_dtype(input, dtype)
-    _dense("logsumexp", given)
-    found: Tensor = _replaced(given, mask, -math.inf).logsumexp(_axes(dim, given), bool(keepdim))
-    return found
 
 
 def logaddexp(

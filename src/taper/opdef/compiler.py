@@ -118,9 +118,9 @@ def wrapper_source(op: Op, dunder: str = "") -> str:
             )
         source.add(
             f"if type({first.public_name}) is ndarray:\n"
-            f"    filename = getframe(1).f_code.co_filename\n"
-            f"    if internal.get(filename) is not True:\n"
-            f"        refuse_array(OP_{name}, {everything}, filename)\n"
+            f"    frame = getframe(1)\n"
+            f"    if array_files.get(frame.f_code.co_filename) is not True:\n"
+            f"        refuse_array(OP_{name}, {everything}, frame)\n"
             f"    return {on_arrays}"
         )
     source.add("state = local.state\nmode = state.mode")
@@ -444,7 +444,7 @@ def first_use(label: str, args: tuple[Any, ...] = ()) -> Any:
     name, _, variant = label.partition(":")
     op = registry[name]
     if args and variant[:1] in ("", ".") and type(args[0]) is np.ndarray:
-        operands.refuse_array(op, args, sys._getframe(2).f_code.co_filename)
+        operands.refuse_array(op, args, sys._getframe(2))
     lazy = original_of(op.lazy_functions[variant])
     base, is_method, _ = variant.partition(".")
     compiled = original_of(op.lazy_functions[base])
@@ -469,6 +469,7 @@ NAMESPACE.update(
     local=local,
     getframe=sys._getframe,
     internal=internal,
+    array_files=operands.array_files,
     user_frame=user_frame,
     requires_grad=requires_grad,
     new_view=new_view,

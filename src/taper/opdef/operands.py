@@ -18,7 +18,7 @@ from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.foreign import ARRAYS, ForeignArray, is_array
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, copied_with, in_rows, preserved_strides, wrap_dim
-from taper.autograd import overrides
+from taper.autograd import detours, overrides
 from taper.autograd.meta import INFERENCE_SAVED
 from taper.autograd.provenance import is_internal
 from taper.autograd.state import NO_GRAD, local
@@ -108,29 +108,37 @@ def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 # Files whose functions may pass arrays to operators: the library's, and those with formulas (D5).
-_array_files: dict[str, bool] = {}
+# Handlers of detours pass on what they are given, so that their files are not among them.
+array_files: dict[str, bool] = {}
+_STAND_INS = (opdef.__file__, detours.__file__)
 
 
 def takes_arrays(filename: str) -> bool:
     """Return whether the functions of a file may pass arrays to operators."""
-    known = _array_files.get(filename)
+    known = array_files.get(filename)
     if known is None:
         known = is_internal(filename) or filename in files_of_declarations
-        _array_files[filename] = known
+        if filename not in detours.handler_files:
+            array_files[filename] = known
     return known
 
 
 def _caller_file(frame: Any) -> str:
-    """Return the file of the caller, even at the first call of a lazy function."""
-    while frame.f_code.co_filename == opdef.__file__ and frame.f_back is not None:
+    """Return the file of the caller, also of a lazy function's first call and on a detour."""
+    caller = frame
+    while frame.f_back is not None:
+        if frame.f_code.co_filename in _STAND_INS:
+            caller = frame.f_back
+        elif frame.f_code.co_filename not in detours.handler_files:
+            break
         frame = frame.f_back
-    filename: str = frame.f_code.co_filename
+    filename: str = caller.f_code.co_filename
     return filename
 
 
-def refuse_array(op: Op, arguments: tuple[Any, ...], filename: str) -> None:
+def refuse_array(op: Op, arguments: tuple[Any, ...], frame: Any) -> None:
     """Raise for an array as first argument if the caller may not pass one."""
-    if not takes_arrays(filename):
+    if not takes_arrays(_caller_file(frame)):
         if op.signatures:
             raise invalid_combination(op.label, arguments, op.signatures)
         raise TypeError(

@@ -307,6 +307,7 @@ PROVIDES: dict[str, str] = {
     "sparse.rules": "",
     "sparse.shapes": "",
     "sparse.table": "",
+    "sparse.tensor": "",
     "sparse.writing": "",
     "special.basic": """
         digamma .digamma_ erf erf_ erfc erfc_ erfinv .erfinv_ lgamma .lgamma_ polygamma .polygamma_

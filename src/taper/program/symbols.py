@@ -20,6 +20,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.lib.stride_tricks import as_strided
 
 from taper.arrays import elements, reduction
+from taper.arrays.strides import reshaped
 from taper.opdef import Op
 from taper.program.graph import BOOL, FLOATS, Graph, Node, UntraceableError, is_row_major, row_major
 
@@ -135,10 +136,10 @@ class Symbol(NDArrayOperatorsMixin):
             raise UntraceableError("a reshape by columns")
         wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         try:
-            return self._rearranged(lambda array: array.reshape(wanted, copy=False))
+            return self._rearranged(lambda array: reshaped(array, wanted))
         except ValueError:
             copy = symbol(self.graph, self.graph.copy(self.node))
-            return copy._rearranged(lambda array: array.reshape(wanted, copy=False))
+            return copy._rearranged(lambda array: reshaped(array, wanted))
 
     def ravel(self) -> Any:
         return self.reshape(-1)

@@ -7,7 +7,7 @@ from typing import Any
 from taper import dtypes
 from taper.device import sparse_coo
 from taper.ops.sparse.making import sparse_coo_tensor, zeros
-from taper.sparse_tensor import SparseTensor
+from taper.ops.sparse.tensor import SparseTensor
 
 
 class _SparseType(type):

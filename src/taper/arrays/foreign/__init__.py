@@ -149,6 +149,24 @@ def has_elements(array: Any) -> bool:
     return type(array) is np.ndarray or not is_foreign(array) or array.place.has_elements
 
 
+def refuse_without_elements(array: Any, name: str) -> None:
+    """Raise if an operator that reads elements is given an array that has none."""
+    if not has_elements(array):
+        raise NotImplementedError(no_kernel(name))
+
+
+def no_kernel(name: str) -> str:
+    """Return PyTorch's words for an operator that the meta device does not have."""
+    return (
+        f"aten::{name}: attempted to run this operator with Meta tensors, but there was no fake "
+        "impl or Meta kernel registered. You may have run into this message while using an "
+        "operator with PT2 compilation APIs (torch.compile/torch.export); in order to use this "
+        "operator with those APIs you'll need to add a fake impl. Please see the following for "
+        "next steps:  "
+        "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
+    )
+
+
 def is_array(value: Any) -> bool:
     """Return whether a value is an array of any device."""
     return isinstance(value, ARRAYS)

@@ -338,17 +338,18 @@ def _index_shape(array: Any) -> tuple[int, ...]:
 # --- memory in its place ----------------------------------------------------------------------
 
 
-def stand_in(value: Any) -> Any:
+def stand_in(value: Any, ones: bool = False) -> Any:
     """Return an ndarray of the form of a meta array: of zeros, with ones on the diagonal."""
     if isinstance(value, list | tuple):
-        return type(value)([stand_in(each) for each in value])
+        return type(value)([stand_in(each, ones) for each in value])
     if not is_foreign(value):
         return value
     if value.size > _MOST_ELEMENTS:
         no_data()
     steps = tuple([each // value.itemsize for each in value.strides])
     steps = tuple([abs(each) for each in steps])
-    memory = np.zeros(max(geometry.extent(value.shape, steps), 1), value.dtype)
+    make = np.ones if ones else np.zeros
+    memory = make(max(geometry.extent(value.shape, steps), 1), value.dtype)
     bytewise = [each * value.itemsize for each in steps]
     made: np.ndarray = np.ndarray(value.shape, value.dtype, memory, 0, bytewise)
     is_small = made.size <= _LARGEST_DIAGONAL

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.foreign import Place, is_foreign, meta_functions, meta_ufuncs
+from taper.arrays.foreign import Place, is_foreign, meta_functions, meta_ufuncs, no_kernel
 from taper.arrays.foreign.meta import MetaArray, forgotten, fresh, stand_in
 from taper.device import device
 from taper.sampling import generator as generators
@@ -58,11 +58,14 @@ class MetaPlace(Place):
         """
         if op.name == "_to_device" or (op.name == "copy" and not is_foreign(arguments[0])):
             raise error
-        if op.name in DATA_DEPENDENT or (op.name == "index" and _has_mask(arguments[1])):
+        masked = op.name in ("index", "index_put") and _has_mask(arguments[1])
+        if op.name in REFUSED or (op.name == "index" and masked):
             raise NotImplementedError(refusal(op)) from None
+        if op.name == "index_put" and masked:  # how many elements are chosen nobody knows
+            return arguments[0].copy()
         if op.view:
             return arguments[0].seen(lambda ghost: op.call(op.forward, [ghost, *arguments[1:]]))
-        given = [stand_in(each) for each in arguments]
+        given = [stand_in(each, op.name in NEED_ONES) for each in arguments]
         with unmoved(given):
             return forgotten(op.call(op.forward, given))
 
@@ -87,9 +90,25 @@ def _has_mask(indices: Any) -> bool:
     return any(is_foreign(each) and each.dtype.kind == "b" for each in indices)
 
 
-DATA_DEPENDENT = frozenset(
-    "masked_select nonzero _unique2 unique_dim unique_consecutive bincount equal".split()
+# Operators that PyTorch does not have on the meta device, and its names for some of them.
+REFUSED = frozenset(
+    """
+    _dirichlet_grad _histogramdd_bin_edges _histogramdd_from_bin_cts _standard_gamma_grad _unique2
+    _histogramdd_from_bin_tensors bincount binomial_each histogram_bin_ct histogram_bins_tensor
+    linalg_lstsq masked_select nonzero sample_dirichlet_each unique_consecutive_slices unique_dim
+    """.split()
 )
+_NAMES = {
+    "_histogramdd_from_bin_cts": "_histogramdd_bin_edges",
+    "binomial_each": "binomial",
+    "histogram_bin_ct": "histogram.bin_ct",
+    "histogram_bins_tensor": "histogram.bins_tensor",
+    "linalg_lstsq": "linalg_lstsq.out",
+    "sample_dirichlet_each": "_sample_dirichlet",
+    "unique_consecutive_slices": "unique_consecutive",
+}
+# Kernels that take zeros neither for pivots nor for probabilities.
+NEED_ONES = frozenset("linalg_ldl_solve linalg_lu_solve lu_unpack_all multinomial_rows".split())
 
 
 def refusal(op: Any) -> str:
@@ -102,10 +121,7 @@ def refusal(op: Any) -> str:
             "registration, please set "
             "'torch.fx.experimental._config.meta_nonzero_assume_all_nonzero' to True."
         )
-    return (
-        f"aten::{op.name}: attempted to run this operator with Meta tensors, but there was no fake "
-        "impl or Meta kernel registered."
-    )
+    return no_kernel(_NAMES.get(op.name, op.name))
 
 
 def _apply_ufunc(self: MetaArray, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import select, zero_of
+from taper.arrays.foreign import has_elements
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.arrays.native import curve
 from taper.autograd.transforms import whole
@@ -343,6 +344,8 @@ def draw_slopes(input: Any, lower: float, upper: float, training: bool, generato
         return wrap(np.empty_like(values))
     kind = input.dtype
     not_implemented("rrelu_with_noise_out_cpu", *NOT_FLOATING, "float16")(kind, ())
+    if not has_elements(values):
+        return wrap(np.empty_like(values))
     noise = np.ones(values.shape, values.dtype)
     low = values <= 0
     drawn = uniform53(source(generator), int(np.count_nonzero(low)))

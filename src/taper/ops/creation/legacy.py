@@ -33,56 +33,64 @@ from taper.userwarning import warn_once
 _T = TypeVar("_T")
 
 
-def _options(which: dtypes.dtype) -> str:
+def _options(which: dtypes.dtype, where: as_device) -> str:
     names = {dtypes.float32: "float", dtypes.float64: "double", dtypes.int64: "long int"}
     return (
-        f"TensorOptions(dtype={names.get(which, which.name)}, device=cpu, layout=Strided, "
+        f"TensorOptions(dtype={names.get(which, which.name)}, device={where}, layout=Strided, "
         "requires_grad=false (default), pinned_memory=false (default), memory_format=(nullopt))"
     )
 
 
-def _from_sequence(data: Any, which: dtypes.dtype) -> Tensor:
+def _from_sequence(data: Any, which: dtypes.dtype, where: as_device) -> Tensor:
     if isinstance(data, np.ndarray):
         dtypes.of_array(data)
         if data.dtype == which.numpy:
-            return finish(adopt(data))
-        return finish(to(finish(adopt(data)), which)._array)
+            return finish(adopt(data), where=where)
+        return finish(to(finish(adopt(data)), which)._array, where=where)
     if not isinstance(data, str) and not is_sequence(data):
         raise TypeError(f"new(): data must be a sequence (got {type_name(data)})")
-    return finish(read(data, which))
+    return finish(read(data, which), where=where)
 
 
 def construct(
-    arguments: tuple[Any, ...], which: dtypes.dtype | None, size: Any = None, device: Any = None
+    arguments: tuple[Any, ...],
+    which: dtypes.dtype | None,
+    size: Any = None,
+    device: Any = None,
+    where: as_device = CPU,
 ) -> Tensor:
     """Make what the old constructors return; `which` is None for `Tensor`, which keeps dtypes."""
-    if device is not None and as_device(device) != CPU:
+    if device is not None and as_device(device).type != where.type:
         raise RuntimeError(
-            "legacy constructor expects device type: cpu but device type: "
+            f"legacy constructor expects device type: {where.type} but device type: "
             f"{as_device(device).type} was passed"
         )
     dtype = dtypes.default.float if which is None else which
     if size is not None:
         arguments = tuple(size)
     elif not arguments:
-        return finish(np.empty(0, dtype.numpy))
+        return finish(allocate((0,), dtype.numpy, None, where))
     elif len(arguments) == 1 and not is_integer(arguments[0]):
-        return _from_one(arguments[0], which, dtype)
+        return _from_one(arguments[0], which, dtype, where)
     elif len(arguments) == 1 and isinstance(arguments[0], Tensor):
-        return _from_one(arguments[0], which, dtype)
-    return finish(allocate(integers("new", "size", arguments, 1), dtype.numpy))
+        return _from_one(arguments[0], which, dtype, where)
+    return finish(allocate(integers("new", "size", arguments, 1), dtype.numpy, None, where))
 
 
-def _from_one(value: Any, which: dtypes.dtype | None, dtype: dtypes.dtype) -> Tensor:
+def _from_one(
+    value: Any, which: dtypes.dtype | None, dtype: dtypes.dtype, where: as_device
+) -> Tensor:
     if isinstance(value, Tensor):
-        if which is not None and value.dtype is not which:
-            raise TypeError(f"expected {_options(which)} (got {_options(value.dtype)})")
+        if which is not None and (value.dtype is not which or value.device != where):
+            raise TypeError(
+                f"expected {_options(which, where)} (got {_options(value.dtype, value.device)})"
+            )
         return alias(value) if value.requires_grad else same_memory(value)
     if isinstance(value, Size):
-        return finish(allocate(tuple(value), dtype.numpy))
+        return finish(allocate(tuple(value), dtype.numpy, None, where))
     if isinstance(value, (UntypedStorage, TypedStorage)):
         return tensor_on(value, dtype, 0, (value.nbytes() // dtype.itemsize,), (1,))
-    return _from_sequence(value, dtype)
+    return _from_sequence(value, dtype, where)
 
 
 def _new(cls: type[Tensor], *arguments: Any, size: Any = None, device: Any = None) -> Tensor:
@@ -111,7 +119,7 @@ def new(input: Tensor, *arguments: Any, size: Any = None, device: Any = None) ->
     >>> taper.tensor([1]).new([2.5, 3.5])
     tensor([2, 3])
     """
-    return construct(arguments, input.dtype, size, device)
+    return construct(arguments, input.dtype, size, device, input.device)
 
 
 # --- subclasses ------------------------------------------------------------------------------

@@ -414,4 +414,4 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     if dtypes.FROM_NUMPY[array.dtype].category < dtypes.FLOATING:
         x = x.to(dtypes.int64)
     exponents = np.arange(columns) if increasing else np.arange(columns)[::-1].copy()
-    return x.unsqueeze(1) ** finish(exponents)
+    return x.unsqueeze(1) ** finish(exponents, where=x.device)

@@ -16,6 +16,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.foreign import has_elements
 from taper.arrays.layouts import ELEMENTWISE, settled
 from taper.arrays.reduction import ABSENT
 from taper.opdef import (
@@ -370,7 +371,7 @@ def _floor_in_steps(self: ndarray, other: ndarray) -> Any:
 
 def refuse_zero(dividend: ndarray, divisor: ndarray) -> None:
     """Raise PyTorch's error if integers are divided by zero."""
-    if dividend.size and not divisor.all():
+    if dividend.size and has_elements(divisor) and not divisor.all():
         raise RuntimeError("ZeroDivisionError")
 
 

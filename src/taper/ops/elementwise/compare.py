@@ -12,11 +12,12 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.foreign import as_array
+from taper.arrays.foreign import as_array, refuse_without_elements
 from taper.arrays.layouts import ELEMENTWISE
 from taper.autograd.grad_mode import no_grad
+from taper.device import CPU
 from taper.dtypes import C_NAMES
-from taper.factory import finish
+from taper.factory import allocate, finish
 from taper.opdef import (
     SAME,
     Array,
@@ -260,6 +261,7 @@ def equal(input: Any, other: Any) -> bool:
                 f"{type(each).__name__}"
             )
     first, second = input._array, other._array
+    refuse_without_elements(first, "equal")
     return first.shape == second.shape and bool(np.equal(first, second).all())
 
 
@@ -308,6 +310,9 @@ def isin(
     common = dtypes.result_type(arrays)
     not_implemented("isin_default_cpu", *WIDE)(common, ())
     first, second = (array.astype(common.numpy, copy=False) for array in arrays)
+    foreign = next((each.device for each in given if isinstance(each, Tensor)), CPU)
+    if foreign.type == "meta":
+        return finish(allocate(first.shape, np.dtype(bool), None, foreign))
     if common is dtypes.bfloat16:
         first, second = first.astype(np.float32), second.astype(np.float32)
     found = finish(np.asarray(np.isin(first, second, invert=invert)))

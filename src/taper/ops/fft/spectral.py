@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from taper import dtypes
+from taper.arrays.foreign import refuse_without_elements
 from taper.factory import integer, refuse
 from taper.opdef import composite
 from taper.opdef.operands import invalid_combination
@@ -411,6 +412,7 @@ def _overlapped(
     else:
         end = -(n_fft // 2) if center else total
     signal, weight = slice_dim(signal, 1, start, end), slice_dim(weight, 1, start, end)
+    refuse_without_elements(weight._array, "equal")
     if float(weight.detach().abs().min()) <= 1e-11:
         raise RuntimeError(f"{call} window overlap add min: 1\n[ CPUBoolType{{}} ]")
     return signal / weight

@@ -41,7 +41,9 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if count <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return finish(np.empty((*numbers.shape, count), np.int64))
-    if count > 0 and not has_elements(numbers):
+    if not has_elements(numbers):
+        if count <= 0:
+            numbers.item()  # raises
         return finish(allocate((*numbers.shape, count), np.dtype(np.int64), None, input.device))
     if numbers.min() < 0:
         raise RuntimeError("Class values must be non-negative.")

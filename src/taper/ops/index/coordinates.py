@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from taper.factory import integer, refuse
+from taper.arrays.foreign import has_elements, place_of
+from taper.factory import finish, integer, refuse
 from taper.opdef import composite
 from taper.ops.index.find import write_places
 from taper.tensor import Tensor, wrap
@@ -30,6 +31,9 @@ def nonzero_static(
     if count < 0:
         raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
     array = input._array
+    if not has_elements(array):
+        kind, where = np.dtype(np.int64), input.device
+        return finish(place_of(where).empty((count, array.ndim), (1, count), kind, where))
     result = np.full((count, array.ndim), fill_value, np.int64)
     if array.ndim:
         found = np.argwhere(array)[:count]
@@ -57,5 +61,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     steps = [1] * len(sizes)
     for number in reversed(range(len(sizes) - 1)):
         steps[number] = steps[number + 1] * sizes[number + 1]
-    wide = indices.unsqueeze(-1).div(wrap(np.array(steps, np.int64)), rounding_mode="floor")
-    return (wide % wrap(np.array(sizes, np.int64))).unbind(-1)
+    factors, lengths = (
+        finish(np.array(each, np.int64), where=indices.device) for each in (steps, sizes)
+    )
+    return (indices.unsqueeze(-1).div(factors, rounding_mode="floor") % lengths).unbind(-1)

@@ -7,6 +7,7 @@ import importlib
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import add_rows, no_norm
 from taper.arrays.strides import Shape
 from taper.autograd.interception import announce_write
@@ -131,6 +132,8 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
             f"Long, Int; but got {indices.type()} instead (while checking arguments for "
             "embedding_renorm_)"
         )
+    if not has_elements(table):
+        return input
     rows = np.unique(indices._array)
     if rows.size and not -len(table) <= rows[0] <= rows[-1] < len(table):
         raise IndexError("index out of range in self")

@@ -74,13 +74,13 @@ def _linalg_eigh(A: Array, UPLO: str = "L", compute_v: bool = True) -> Array:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     check_kernel("linalg_eigh_cpu", A, empty=False)
     if not A.size:
-        vectors = A.copy() if compute_v else np.empty(0, A.dtype)
-        return np.zeros(A.shape[:-1], A.real.dtype), vectors
+        vectors = A.copy() if compute_v else lapack.zeros(A, (0,))
+        return lapack.zeros(A, A.shape[:-1], A.real.dtype), vectors
     _check_finite(A, 1 if compute_v else 2)
     triangle: Any = UPLO.upper()
     try:
         if not compute_v:
-            return np.linalg.eigvalsh(A, triangle), np.empty(0, A.dtype)
+            return np.linalg.eigvalsh(A, triangle), lapack.zeros(A, (0,))
         values, vectors = np.linalg.eigh(A, triangle)
     except np.linalg.LinAlgError:
         raise _not_converged(A, np.zeros(A.shape[:-2], bool), 1) from None
@@ -193,7 +193,7 @@ def eigen_decomposition(self: Array, name: str = "linalg.eig") -> Array:
     _check_eig(name, self)
     dtype = _complex_dtype(self)
     if not self.size:
-        return np.zeros(self.shape[:-1], dtype), self.astype(dtype)
+        return lapack.zeros(self, self.shape[:-1], dtype), self.astype(dtype)
     if not np.isfinite(self).all():
         if name == "linalg.eigvals":
             return np.full(self.shape[:-1], np.nan, dtype), np.full(self.shape, np.nan, dtype)

@@ -43,7 +43,7 @@ def _range_of(A: Tensor, q: int, niter: int, M: Tensor | None) -> Any:
     """Find an orthonormal basis of A's image of random vectors, refined by powers of A A^H."""
     exact = A.dtype.category > dtypes.INTEGER and A.dtype is not dtypes.bfloat16
     kind = A.dtype if exact else dtypes.float32  # PyTorch refuses the product of these two
-    start = randn(A.shape[-1], q, dtype=kind)
+    start = randn(A.shape[-1], q, dtype=kind, device=A.device)
     turned, turned_m = mh(A), None if M is None else mh(M)
     basis = qr_factors(_times(A, M, start)).Q
     for _ in range(niter):

@@ -17,6 +17,7 @@ from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.reduction import scalar_type
 from taper.device import contiguous_format
 from taper.dtypes import C_NAMES
+from taper.factory import finish
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.numpy_names import with_numpy_names
 from taper.opdef.writes import compute_into
@@ -356,4 +357,4 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Any:
     wide = expand_to(unsqueeze(x, -1), (*x.shape, count - 1))
     powers = cumprod(wide, -1)
     ones = np.ones((*x.shape, 1), powers._array.dtype)
-    return cat([wrap(ones), powers], -1)
+    return cat([finish(ones, where=x.device), powers], -1)

@@ -13,6 +13,7 @@ from numpy import ndarray
 
 from taper import return_types
 from taper.arrays import lapack
+from taper.arrays.foreign import refuse_without_elements
 from taper.arrays.reduction import scalar_type
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.elementwise.complexes import conj
@@ -68,7 +69,7 @@ def qr_factors(A: Array, mode: str = "reduced") -> Array:
         return _qr_of_nothing(A, mode)
     factor: Any = np.linalg.qr
     if mode == "r":
-        return np.empty(0, A.dtype), lapack.by_columns(factor(A, "r"))
+        return lapack.zeros(A, (0,)), lapack.by_columns(factor(A, "r"))
     Q, R = factor(A, mode)
     return lapack.by_columns(Q), lapack.by_columns(R)
 
@@ -76,10 +77,10 @@ def qr_factors(A: Array, mode: str = "reduced") -> Array:
 def _qr_of_nothing(A: ndarray, mode: str) -> tuple[ndarray, ndarray]:
     *lead, height, width = A.shape
     size = height if mode == "complete" else min(height, width)
-    R = np.zeros((*lead, size, width), A.dtype)
+    R = lapack.zeros(A, (*lead, size, width))
     if mode == "r":
-        return np.empty(0, A.dtype), R
-    return lapack.by_columns(lapack.identity((*lead, height, size), A.dtype)), R
+        return lapack.zeros(A, (0,)), R
+    return lapack.by_columns(lapack.identity((*lead, height, size), A.dtype, A)), R
 
 
 def _check_differentiable(mode: str, height: int, width: int) -> None:
@@ -223,6 +224,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     tensor([5.])
     """
     check_tensors("geqrf", input=input)
+    refuse_without_elements(input._array, "geqrf")
     if out is not None:
         return write_out("geqrf", reflectors, (input,), out, return_types.geqrf, None)
     return reflectors(input)

@@ -187,7 +187,8 @@ def inverse_ex(A: Array) -> Array:
     check_square("linalg.inv", A)
     check_floating("linalg.inv", A, low=False)
     try:
-        return lapack.by_columns(np.linalg.inv(A)), np.zeros(A.shape[:-2], np.int32)
+        info = lapack.zeros(A, A.shape[:-2], np.int32)
+        return lapack.by_columns(np.linalg.inv(A)), info
     except np.linalg.LinAlgError:
         LU, pivots, info = lapack.lu_factor(A)
         found = lapack.lu_solve(LU, pivots, lapack.identity(A.shape, A.dtype))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import refuse_without_elements
 from taper.arrays.strides import existing_dim, wrap_dim
 from taper.factory import integer
 from taper.opdef import composite
@@ -84,6 +85,7 @@ def cov(
     _check_rows("cov", input)
     if input.dtype is dtypes.bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
+    refuse_without_elements(input._array, "equal")  # of the weights' sum and zero
     rows = view_as_shape(input, (1, input.numel())) if input.dim() < 2 else input
     observations = rows.shape[1]
     weights = _weights(fweights, aweights, observations)

@@ -13,10 +13,12 @@ from numpy import ndarray
 
 from taper import return_types
 from taper.arrays import lapack
+from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import scalar_type
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.transforms import whole
 from taper.autograd.views import requires_grad
+from taper.factory import finish
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.ops.linalg.checks import (
     LinAlgError,
@@ -67,7 +69,7 @@ def _linalg_svd(A: Array, full_matrices: bool = False, compute_uv: bool = True) 
         raise _no_convergence(A) from None
     if compute_uv:
         return lapack.by_columns(found[0]), found[1], lapack.by_columns(found[2])
-    return np.empty(0, A.dtype), found, np.empty(0, A.dtype)
+    return lapack.zeros(A, (0,)), found, lapack.zeros(A, (0,))
 
 
 def _svd_of_arrays(A: ndarray, full: bool, vectors: bool) -> Any:
@@ -77,12 +79,12 @@ def _svd_of_arrays(A: ndarray, full: bool, vectors: bool) -> Any:
         return tuple(np.linalg.svd(A, full))
     *lead, height, width = A.shape
     size = min(height, width)
-    S = np.zeros((*lead, size), A.real.dtype)
+    S = lapack.zeros(A, (*lead, size), A.real.dtype)
     if not vectors:
         return S
     wide, tall = (height, width) if full else (size, size)
-    U = lapack.identity((*lead, height, wide), A.dtype)
-    return U, S, lapack.identity((*lead, tall, width), A.dtype)
+    U = lapack.identity((*lead, height, wide), A.dtype, A)
+    return U, S, lapack.identity((*lead, tall, width), A.dtype, A)
 
 
 def _no_convergence(A: ndarray) -> LinAlgError:
@@ -296,7 +298,7 @@ def pseudo_inverse(
             "2 or more dimensions of float, double, cfloat or cdouble types"
         )
     if not self.size:
-        return np.zeros((*self.shape[:-2], self.shape[-1], self.shape[-2]), self.dtype)
+        return lapack.zeros(self, (*self.shape[:-2], self.shape[-1], self.shape[-2]))
     if hermitian:
         if self.shape[-1] != self.shape[-2]:
             raise RuntimeError(
@@ -458,8 +460,8 @@ def _rank(input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
     check_matrices("torch.linalg.matrix_rank", array, "input")
     if array.dtype.char not in "fdFD":
         raise RuntimeError("This function doesn't handle types other than float and double")
-    if not array.size:
-        return wrap(np.zeros(array.shape[:-2], np.int64))
+    if not array.size or not has_elements(array):
+        return finish(np.zeros(array.shape[:-2], np.int64), where=input.device)
     values = (
         _eigenvalue_sizes(array) if hermitian else _linalg_svd.op.kernel(array, False, False)[1]
     )

@@ -283,7 +283,7 @@ def numbered_ctc_loss(
     if zero_infinity:
         losses = where(losses == float("inf"), 0.0, losses)
     if reduction == MEAN:
-        counts = tensor([max(length, 1) for length in labels])
+        counts = tensor([max(length, 1) for length in labels], device=losses.device)
         return (losses / counts).mean()
     if reduction == NONE:
         return losses if batched else losses.squeeze(0)

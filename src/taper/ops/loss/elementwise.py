@@ -15,7 +15,6 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.foreign import has_elements
 from taper.arrays.layouts import ELEMENTWISE, FIRST, ROW_MAJOR
 from taper.arrays.reduction import Shape, scalar_type
 from taper.autograd.grad_mode import no_grad
@@ -786,7 +785,7 @@ def poisson_nll_loss(
 
 def _has_negative(var: Tensor) -> bool:
     array = var._array
-    return bool((array < 0 if array.dtype.kind in "fV" else (var < 0)._array).any())
+    return bool((array < 0 if array.dtype.kind in "fV" else (var < 0)._array).any().item())
 
 
 @composite(public=False, method=False, arrays=True)
@@ -827,7 +826,7 @@ def gaussian_nll_loss(
         raise TypeError(
             f"any() received an invalid combination of arguments - got ({type(var).__name__})"
         )
-    elif has_elements(var._array) and _has_negative(var):
+    elif _has_negative(var):
         raise ValueError("var has negative entry/entries")
     shape, given = input._array.shape, var._array.shape
     if given != shape:

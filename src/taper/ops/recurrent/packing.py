@@ -179,7 +179,8 @@ def pad_sequence(
         raise RuntimeError("ArrayRef: invalid slice, N = 1; size = 0")
     longest = max(each.size(0) for each in sequences)
     lead = (len(sequences), longest) if batch_first else (longest, len(sequences))
-    padded = full((*lead, *first.shape[1:]), padding_value, dtype=first.dtype)
+    options: dict[str, Any] = {"dtype": first.dtype, "device": first.device}
+    padded = full((*lead, *first.shape[1:]), padding_value, **options)
     for number, each in enumerate(sequences):
         place = padded.select(0 if batch_first else 1, number)
         start = longest - each.size(0) if padding_side == "left" else 0

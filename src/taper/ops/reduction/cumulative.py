@@ -173,7 +173,7 @@ def _running(ufunc: Any, name: str, array: np.ndarray, dim: int) -> tuple[Any, A
     if array.dtype.kind == "c" and array.ndim and array.size:
         raise no_kernel(f"{name}_cpu", array.dtype)
     if not array.ndim:
-        return array.copy(), np.zeros((), INT64)
+        return array.copy(), np.zeros_like(array, INT64)
     values = ufunc.accumulate(array, dim)
     shape = (-1,) + (1,) * (array.ndim - dim - 1)
     places = np.arange(array.shape[dim]).reshape(shape)

@@ -116,7 +116,7 @@ def _along(
         raise RuntimeError(f"{name}(): does not support complex input")
     refuse_empty(array, axis, name)
     if not array.ndim:
-        return array.copy(), np.zeros((), INT64)
+        return array.copy(), np.zeros_like(array, INT64)
     indices = getattr(array, argument)(axis, keepdims=keepdim)
     return np.asarray(_reduced(ufunc, array, (axis,), keepdim)), np.asarray(indices)
 

@@ -52,7 +52,7 @@ def _sorted(array: np.ndarray, dim: int, descending: bool) -> tuple[Any, Any]:
     if array.dtype.kind == "c":
         raise RuntimeError(" Sort does not support complex dtypes on CPU")
     if not array.ndim:
-        return array.copy(), np.zeros((), INT64)
+        return array.copy(), np.zeros_like(array, INT64)
     indices = order_along(array, axis, descending)
     return taken(array, indices, axis), indices
 
@@ -215,7 +215,7 @@ def topk(
         text = " topk does not support complex" if kind == "c" else "topk does not support bool"
         raise RuntimeError(f"{text} dtypes on CPU")
     if not self.ndim:
-        return self.copy(), np.zeros((), INT64)
+        return self.copy(), np.zeros_like(self, INT64)
     if 8 * k < length and length > 256 and kind in "fiu":
         indices = _ordered_top(self, k, axis, largest)
     else:
@@ -279,7 +279,7 @@ def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> tuple
     if not 1 <= k <= (self.shape[axis] if self.ndim else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {axis}")
     if not self.ndim:
-        return self.copy(), np.zeros((), INT64)
+        return self.copy(), np.zeros_like(self, INT64)
     if self.dtype.kind in "bc":
         raise no_kernel("kthvalue_cpu", self.dtype)
     place = (slice(None),) * axis + (slice(k - 1, k),)
@@ -316,7 +316,7 @@ def _middle_along(
     if array.dtype.kind in "bc":
         raise no_kernel("median_out", array.dtype)
     if not array.ndim:
-        return array.copy(), np.zeros((), INT64)
+        return array.copy(), np.zeros_like(array, INT64)
     order = order_along(array, axis, False)
     missing = np.count_nonzero(array != array, axis, keepdims=True)
     valid = array.shape[axis] - missing
@@ -465,7 +465,7 @@ def mode(self: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Arra
     axis = wrap_dim(dim, self.ndim)
     refuse_empty(self, axis, "mode")
     if not self.ndim:
-        return self.copy(), np.zeros((), INT64)
+        return self.copy(), np.zeros_like(self, INT64)
     if self.dtype.kind == "c" and self.size:
         raise no_kernel("mode_cpu", self.dtype)
     order = order_along(self, axis, False)

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import Shape
 from taper.arrays.strides import wrap_dim
+from taper.factory import finish
 from taper.opdef import composite
 from taper.opdef.writes import compute_into
 from taper.ops.index.gather import gather
@@ -107,7 +109,7 @@ def _checked(input: Tensor, q: Any, dim: int | None, interpolation: str) -> Tens
     if not isinstance(q, Tensor):
         if not 0 <= q <= 1:
             raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
-        ranks = wrap(np.asarray(q, input._array.dtype))
+        ranks = finish(np.asarray(q, input._array.dtype), where=input.device)
     else:
         ranks = q
     if not input._array.size:
@@ -118,9 +120,12 @@ def _checked(input: Tensor, q: Any, dim: int | None, interpolation: str) -> Tens
         raise RuntimeError("quantile() input tensor must be either float or double dtype")
     if ranks._array.dtype != input._array.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
+    if ranks.device != input.device:
+        raise RuntimeError("quantile() q tensor must be on the same device as the input tensor")
     if dim is not None:
         wrap_dim(dim, input.ndim)
-    if ranks._array.size and not ((ranks._array >= 0) & (ranks._array <= 1)).all():
+    is_known = has_elements(ranks._array) and ranks._array.size
+    if is_known and not ((ranks._array >= 0) & (ranks._array <= 1)).all():
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     return ranks
 
@@ -148,7 +153,7 @@ def _interpolated(
         return low
     above = np.ceil(place._array).astype(np.int64)
     if interpolation == "midpoint":
-        weight = wrap(np.full(below.shape, 0.5, place._array.dtype))
+        weight = wrap(np.full_like(place._array, 0.5))
     else:
         weight = place - wrap(below.astype(place._array.dtype))
     return low.lerp(gather(ordered, -1, wrap(above)), weight)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import INT64
+from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import no_forward_mode
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import no_kernel
@@ -216,6 +217,8 @@ def _check(data: Tensor, lengths: Any, indices: Any, offsets: Any, axis: int, un
                 "min(): Expected reduction dim to be specified for input.numel() == 0. Specify "
                 "the reduction dim with the 'dim' argument."
             )
+        if not has_elements(given._array):
+            return position
         if (given._array < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if (given._array.sum(-1) != data.shape[position]).any():

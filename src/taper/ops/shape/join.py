@@ -12,12 +12,14 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import sum_array
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import Shape, wrap_dim
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.device import contiguous_format
 from taper.dtypes import no_kernel
+from taper.factory import finish
 from taper.opdef import LINEAR, MULTILINEAR, Array, Arrays, composite, derivative, op
 from taper.opdef.writes import compute_into
 from taper.ops.creation.copy import clone
@@ -36,7 +38,7 @@ from taper.ops.shape.reshape import (
     view_as_shape,
 )
 from taper.ops.shape.split import cat, common_dtype, stack
-from taper.tensor import Tensor, wrap
+from taper.tensor import Tensor
 from taper.userwarning import warn_once
 
 __all__ = ["cat", "stack"]
@@ -160,10 +162,10 @@ def repeat_interleave(
     tensor([1, 1, 2, 2])
     """
     if repeats is None:
-        return wrap(_places(input._array))
+        return finish(_places(input._array, output_size), where=input.device)
     dim = dim if axis is None else axis
     if isinstance(repeats, Tensor):
-        return _interleave_each(input, repeats, dim)
+        return _interleave_each(input, repeats, dim, output_size)
     if repeats < 0:
         raise RuntimeError("Repeats must be non-negative")
     source = flatten(input) if dim is None else input
@@ -176,18 +178,24 @@ def repeat_interleave(
     return view_as_shape(wide, (*shape[:position], length * repeats, *shape[position + 1 :]))
 
 
-def _places(repeats: ndarray) -> ndarray:
+def _places(repeats: ndarray, output_size: int | None) -> ndarray:
     if repeats.dtype not in (np.dtype(np.int64), np.dtype(np.int32)):
         name = dtypes.FROM_NUMPY[repeats.dtype].scalar_type
         raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{name}'")
     if repeats.ndim != 1:
         raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if not has_elements(repeats):
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return np.empty(output_size, repeats.dtype)
     if (repeats < 0).any():
         raise RuntimeError("repeats can not be negative")
     return np.repeat(np.arange(len(repeats), dtype=repeats.dtype), repeats)
 
 
-def _interleave_each(tensor: Tensor, repeats: Tensor, dim: int | None) -> Tensor:
+def _interleave_each(
+    tensor: Tensor, repeats: Tensor, dim: int | None, output_size: int | None
+) -> Tensor:
     if dim is None:
         tensor, dim = flatten(tensor), 0
     times = repeats._array
@@ -201,7 +209,8 @@ def _interleave_each(tensor: Tensor, repeats: Tensor, dim: int | None) -> Tensor
         )
     elif times.ndim > 1:
         raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
-    return index_select(tensor, dim, wrap(_places(times)))
+    places = finish(_places(times, output_size), where=tensor.device)
+    return index_select(tensor, dim, places)
 
 
 # --- all combinations ------------------------------------------------------------------------
@@ -284,13 +293,13 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     if r < 0:
         raise RuntimeError(f"Expect a non-negative number, but got {r}")
     if r == 0:
-        return wrap(np.empty(0, input._array.dtype))
+        return finish(np.empty(0, input._array.dtype), where=input.device)
     count = input._array.size
     places = np.indices((count,) * r)
     kept = np.ones((count,) * r, bool)
     for left, right in itertools.pairwise(places):
         kept &= left <= right if with_replacement else left < right
-    mask = wrap(kept)
+    mask = finish(kept, where=input.device)
     return stack([masked_select(each, mask) for each in meshgrid(*[input] * r, indexing="ij")], 1)
 
 

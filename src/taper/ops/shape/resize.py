@@ -26,7 +26,7 @@ from taper.autograd.views import (
 )
 from taper.device import CPU, preserve_format
 from taper.dtypes import C_NAMES
-from taper.factory import check_memory_format, fill_uninitialised, refuse, refuse_size
+from taper.factory import allocate, check_memory_format, fill_uninitialised, refuse, refuse_size
 from taper.opdef import composite
 from taper.ops.shape.reshape import sizes
 from taper.ops.shape.strided import strided_view
@@ -135,7 +135,7 @@ def set_(
     recorded = check_inplace(self, any(map(wants_grad, tensors)), local.state)
     own = self._array.dtype
     if source is None:
-        array = np.empty(0, own)
+        array = allocate((0,), own, None, self.device)
     elif isinstance(source, UntypedStorage | TypedStorage):
         shape = (source.nbytes() // own.itemsize,) if size is None else tuple(size)
         strides = row_major(shape) if stride is None else tuple(stride)

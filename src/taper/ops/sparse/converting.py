@@ -19,7 +19,7 @@ from taper.ops.sparse.nodes import record
 from taper.ops.sparse.parts import blocksize as blocks_of
 from taper.ops.sparse.parts import compress, coo, coordinates, dense, ordered
 from taper.ops.sparse.reductions import at_places
-from taper.sparse_tensor import (
+from taper.ops.sparse.tensor import (
     BLOCKS,
     COMPRESSED,
     LAYOUT_NAMES,

@@ -13,7 +13,7 @@ from taper.opdef import Op
 from taper.ops.sparse import arrays
 from taper.ops.sparse.parts import array, compress, coo, coordinates, is_sparse, ordered
 from taper.ops.sparse.table import not_there, on_content, rule
-from taper.sparse_tensor import LAYOUT_NAMES, SparseTensor, sparse
+from taper.ops.sparse.tensor import LAYOUT_NAMES, SparseTensor, sparse
 from taper.tensor import Tensor, outline_of, wrap
 
 

@@ -20,7 +20,7 @@ from taper.ops.sparse.nodes import record
 from taper.ops.sparse.parts import compress, coo, coordinates, is_sparse, ordered
 from taper.ops.sparse.products import matrix_product, mm_reduced, sampled
 from taper.ops.sparse.reductions import at_places, softmax, softmax_gradient, summed
-from taper.sparse_tensor import SparseTensor, unsupported
+from taper.ops.sparse.tensor import SparseTensor, unsupported
 from taper.tensor import Tensor, wrap
 
 

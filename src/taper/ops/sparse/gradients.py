@@ -13,7 +13,7 @@ import numpy as np
 from taper.arrays.strides import wrap_dim
 from taper.device import sparse_coo
 from taper.ops.sparse.making import sparse_coo_tensor
-from taper.sparse_tensor import sparse
+from taper.ops.sparse.tensor import sparse
 from taper.tensor import Tensor, array_of
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from taper.dtypes import FROM_NUMPY
 from taper.ops.sparse.arrays import keys_of
-from taper.sparse_tensor import BLOCKS, ROWS_FIRST
+from taper.ops.sparse.tensor import BLOCKS, ROWS_FIRST
 
 
 class _State:
@@ -43,17 +43,28 @@ def _refuse(text: str) -> None:
     raise RuntimeError(f"`{text}` is not satisfied.")
 
 
-def check_compressed(
-    kind: Any, begins: np.ndarray, plain: np.ndarray, content: np.ndarray, shape: Sequence[int]
-) -> None:
-    """Raise unless the parts of a compressed tensor fit together."""
-    by_rows = kind in ROWS_FIRST
-    first, second = ("crow", "col") if by_rows else ("ccol", "row")
+def index_names(kind: Any) -> tuple[str, str]:
+    """Return what the two index tensors of a compressed layout are named after."""
+    return ("crow", "col") if kind in ROWS_FIRST else ("ccol", "row")
+
+
+def check_dimensions(kind: Any, begins: np.ndarray, plain: np.ndarray) -> None:
+    """Raise unless both index tensors have the same number of dimensions."""
+    first, second = index_names(kind)
     if begins.ndim != plain.ndim:
         raise RuntimeError(
             f"{first}_indices and {second}_indices dimensionalities must be equal but got "
             f"{begins.ndim} and {plain.ndim}, respectively"
         )
+
+
+def check_compressed(
+    kind: Any, begins: np.ndarray, plain: np.ndarray, content: np.ndarray, shape: Sequence[int]
+) -> None:
+    """Raise unless the parts of a compressed tensor fit together."""
+    by_rows = kind in ROWS_FIRST
+    first, second = index_names(kind)
+    check_dimensions(kind, begins, plain)
     batch = begins.ndim - 1
     base = 2
     dense = content.ndim - 1 - batch - (2 if kind in BLOCKS else 0)

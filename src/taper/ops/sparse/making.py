@@ -9,14 +9,21 @@ import numpy as np
 
 from taper.device import layout as Layout
 from taper.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, usable
+from taper.dtypes import FROM_NUMPY
 from taper.factory import NO_INTEGER_GRADIENTS, check_flag, check_memory_format, shape_argument
 from taper.opdef import composite
 from taper.ops.creation.data import tensor as make_tensor
-from taper.ops.sparse.invariants import check_compressed, check_coordinates, state
+from taper.ops.sparse.invariants import (
+    check_compressed,
+    check_coordinates,
+    check_dimensions,
+    index_names,
+    state,
+)
 from taper.ops.sparse.nodes import record
 from taper.ops.sparse.reductions import at_places
 from taper.ops.sparse.rules import attach_all
-from taper.sparse_tensor import BLOCKS, COMPRESSED, ROWS_FIRST, SparseTensor, sparse
+from taper.ops.sparse.tensor import BLOCKS, COMPRESSED, ROWS_FIRST, SparseTensor, sparse
 from taper.tensor import Tensor, wrap
 
 attach_all()
@@ -211,24 +218,33 @@ def _compressed(
 def _compressed_size(
     kind: Any, begins: np.ndarray, plain: np.ndarray, content: np.ndarray
 ) -> list[int]:
-    batch = begins.shape[:-1]
+    batch, blocks = begins.shape[:-1], 2 if kind in BLOCKS else 0
+    _check_estimate(kind, begins, plain, content, blocks)
     count, widest = begins.shape[-1] - 1, int(plain.max()) + 1 if plain.size else 0
-    inner = content.ndim - len(batch) - 1
-    dense = list(content.shape[len(batch) + 1 :])
-    if kind in BLOCKS and inner >= 2:
-        height, width = dense[:2]
-        dense = dense[2:]
-        lengths = (
-            (count * height, widest * width)
-            if kind in ROWS_FIRST
-            else (
-                widest * height,
-                count * width,
-            )
+    inner = content.shape[len(batch) + 1 :]
+    height, width = (max(1, length) for length in (inner[:2] if blocks else (1, 1)))
+    rows, columns = (count, widest) if kind in ROWS_FIRST else (widest, count)
+    return [*batch, rows * height, columns * width, *inner[blocks:]]
+
+
+def _check_estimate(
+    kind: Any, begins: np.ndarray, plain: np.ndarray, content: np.ndarray, blocks: int
+) -> None:
+    """Raise unless a shape can be read off the parts."""
+    if begins.ndim < 1:
+        first, _ = index_names(kind)
+        raise RuntimeError(f"{first}_indices must have dimensionality >= 1 but got 0")
+    check_dimensions(kind, begins, plain)
+    if content.ndim <= begins.ndim - 1 + blocks:
+        raise RuntimeError(
+            "values must have dimensionality > sum of batch and block dimensionalities "
+            f"(={begins.ndim - 1} + {blocks}) but got {content.ndim}"
         )
-    else:
-        lengths = (count, widest) if kind in ROWS_FIRST else (widest, count)
-    return [*batch, *lengths, *dense]
+    if plain.dtype not in (np.int32, np.int64):
+        name = FROM_NUMPY[plain.dtype].scalar_type
+        raise NotImplementedError(
+            f"\"estimate_sparse_compressed_tensor_size\" not implemented for '{name}'"
+        )
 
 
 @composite(method=False)

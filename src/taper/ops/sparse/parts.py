@@ -12,7 +12,7 @@ import numpy as np
 
 from taper.device import sparse_coo, sparse_csr
 from taper.ops.sparse import arrays
-from taper.sparse_tensor import BLOCKS, ROWS_FIRST, SparseTensor, sparse
+from taper.ops.sparse.tensor import BLOCKS, ROWS_FIRST, SparseTensor, sparse
 from taper.tensor import Tensor
 
 Parts = tuple[np.ndarray, np.ndarray]

@@ -12,7 +12,7 @@ from taper.ops.sparse import arrays
 from taper.ops.sparse.elementwise import _into_dense
 from taper.ops.sparse.parts import array, compress, coo, coordinates, is_sparse, ordered
 from taper.ops.sparse.table import rule
-from taper.sparse_tensor import LAYOUT_NAMES
+from taper.ops.sparse.tensor import LAYOUT_NAMES
 from taper.tensor import Tensor, wrap
 
 

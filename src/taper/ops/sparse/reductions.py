@@ -13,7 +13,7 @@ from taper.opdef import Op
 from taper.ops.sparse import arrays
 from taper.ops.sparse.parts import compress, coo, coordinates, ordered
 from taper.ops.sparse.table import rule
-from taper.sparse_tensor import SparseTensor
+from taper.ops.sparse.tensor import SparseTensor
 from taper.tensor import Tensor, wrap
 
 

@@ -21,9 +21,9 @@ from taper.ops.sparse import elementwise, products, reductions, shapes  # noqa: 
 from taper.ops.sparse.nodes import record
 from taper.ops.sparse.parts import is_sparse
 from taper.ops.sparse.table import run_operator, run_ufunc
+from taper.ops.sparse.tensor import LAYOUT_NAMES, SparseTensor, sparse, unsupported
 from taper.ops.sparse.writing import writing_methods
 from taper.printing import sparse_repr
-from taper.sparse_tensor import LAYOUT_NAMES, SparseTensor, sparse, unsupported
 from taper.tensor import Tensor, wrap
 
 # Functions of users that are not operators of the table, by name.

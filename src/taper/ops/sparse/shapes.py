@@ -13,7 +13,7 @@ from taper.opdef import Op
 from taper.ops.sparse.elementwise import common_dtype
 from taper.ops.sparse.parts import array, coo, is_sparse, ordered
 from taper.ops.sparse.table import not_there, rule
-from taper.sparse_tensor import BLOCKS, SparseTensor, sparse
+from taper.ops.sparse.tensor import BLOCKS, SparseTensor, sparse
 from taper.tensor import wrap
 
 _TURNED = {

@@ -17,7 +17,7 @@ from taper.opdef import Op, registry
 from taper.ops.identity import overload_of
 from taper.ops.sparse.nodes import recorded
 from taper.ops.sparse.parts import is_sparse
-from taper.sparse_tensor import SparseTensor, unsupported
+from taper.ops.sparse.tensor import SparseTensor, unsupported
 from taper.tensor import Tensor, array_or_sparse, wrap
 
 Rule = Callable[..., Any]

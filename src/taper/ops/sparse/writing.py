@@ -11,7 +11,7 @@ from taper.autograd.state import local
 from taper.autograd.views import bump_version, check_inplace, wants_grad
 from taper.device import sparse_coo
 from taper.ops.sparse.parts import is_sparse
-from taper.sparse_tensor import sparse, unsupported
+from taper.ops.sparse.tensor import sparse, unsupported
 from taper.tensor import Tensor
 
 _WRITING = (

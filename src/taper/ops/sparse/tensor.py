@@ -1,7 +1,7 @@
 """SparseTensor: a tensor that holds the elements that are not zero, and where they are.
 
 Owns: the slots, and what can be read off them (shape, dtype, number of elements, `repr`).  No
-maths: `ops/sparse/` computes, and attaches its methods to the class.
+maths: the other files of the room compute, and attach their methods to the class.
 
 It has no array.  An operator that asks for one hears an AttributeError and turns to
 `bad_arguments`, which finds `_run_operator`; so operators on dense tensors pay nothing.

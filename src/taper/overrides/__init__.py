@@ -1,7 +1,7 @@
 """`taper.overrides`: classes and modes that do the work of functions, `__torch_function__`.
 
 Functions, methods and properties ask the classes of their arguments, and the open modes, as
-`taper.overridable` describes.  Here is what programs call: to ask from a function of their own, to
+`overridable.py` describes.  Here is what programs call: to ask from a function of their own, to
 write a mode, and to find out which functions ask.
 """
 
@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-from taper import overridable
 from taper.autograd import overrides as asking
 from taper.autograd.overrides import asked_of, enabled, switch
 from taper.nn.parameter import Parameter
+from taper.overrides import overridable
 from taper.tensor import Tensor
 
 __all__ = [
