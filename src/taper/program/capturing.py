@@ -15,6 +15,7 @@ from typing import Any, TypeVar, overload
 from taper.autograd import anomaly_mode
 from taper.autograd.provenance import line_of
 from taper.autograd.state import local
+from taper.program import calls
 from taper.program.branches import UNKNOWN, Tree
 from taper.program.form import Place, Program
 from taper.program.guards import Arguments, Guards, is_ordinary
@@ -124,6 +125,7 @@ class Captured:
         if len(self._entries) + len(self._pending) >= self.limit:
             self._warn_of_limit()
             return self.eager(*args, **kwargs)
+        calls.special_functions()  # loads what the recording needs, which is to take little time
         with Watcher() as watcher:
             result = self.eager(*args, **kwargs)
         self._pending.append(_Pending(key, watcher.codes))
