@@ -4,7 +4,8 @@
  * then waits only for threads that are in the middle of one: a thread that the machine did not let
  * run is never waited for, so that a busy machine slows a step down but does not stop it.  Idle
  * threads look for work for SPIN rounds (about 30 us, so that the next operation of a step finds
- * them awake), then sleep.
+ * them awake; four times as long while a captured step runs, which makes that of ResNet-18 5 % faster),
+ * then sleep.
  *
  * One job runs at a time.  A second thread that has work, and a part that starts work of its own,
  * compute it alone.  After a fork the child has no threads; it makes its own when it first needs them.
@@ -20,6 +21,7 @@
 #include "pool.h"
 
 #define SPIN 1500
+#define LONG_SPIN 6000 /* while a program runs: the next work comes soon, and a thread that sleeps comes late */
 #define MOST_THREADS 256
 #define BYTES ((npy_intp)1 << 18) /* that one thread copies at once */
 
@@ -45,6 +47,7 @@ static Job *_Atomic offered; /* what threads may join */
 static atomic_uint offers;   /* how many jobs there were: a thread joins each at most once */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static atomic_int wanted = 1; /* threads, the caller included */
+static atomic_int programs;   /* that run now: see `pool_expect` */
 static int started, asleep;   /* guarded by `guard` */
 static _Thread_local int inside;
 
@@ -68,7 +71,8 @@ static void *live(void *argument) {
     unsigned seen = 0;
     inside = 1;
     for (;;) {
-        for (int round = 0; round < SPIN && !may_join(nr, seen); round++) PAUSE();
+        const int rounds = atomic_load(&programs) ? LONG_SPIN : SPIN;
+        for (int round = 0; round < rounds && !may_join(nr, seen); round++) PAUSE();
         pthread_mutex_lock(&guard);
         while (!may_join(nr, seen)) {
             asleep++;
@@ -171,6 +175,8 @@ void pool_copy(void *to, const void *from, npy_intp bytes) {
 }
 
 void pool_clear(void *to, npy_intp bytes) { pool_run(clear_part, to, bytes, BYTES); }
+
+void pool_expect(int more) { atomic_fetch_add(&programs, more); }
 
 int pool_threads(void) { return inside ? 1 : atomic_load(&wanted); }
 

@@ -23,6 +23,9 @@ void pool_copy(void *to, const void *from, npy_intp bytes);
 /* Set bytes to zero: as `pool_run`. */
 void pool_clear(void *to, npy_intp bytes);
 
+/* Much work follows, or, with -1, has been done: threads look for it for longer before they sleep. */
+void pool_expect(int more);
+
 /* How many threads a call of `pool_run` may use, this one included. */
 int pool_threads(void);
 

@@ -321,6 +321,7 @@ PyObject *taper_run_program(PyObject *self, PyObject *const *args, Py_ssize_t co
     program->running = 1;
     Py_INCREF(args[0]);
     int done = 0;
+    pool_expect(1);
     for (int nr = 0; nr < program->steps && done == 0; nr++) {
         const Step *step = &program->step_list[nr];
         const double start = times == NULL ? 0 : seconds();
@@ -329,6 +330,7 @@ PyObject *taper_run_program(PyObject *self, PyObject *const *args, Py_ssize_t co
         if (done == 0 && step->kind < CALL && PyErr_CheckSignals() < 0) done = -1;
         if (done < 0) program->failed = nr;
     }
+    pool_expect(-1);
     PyObject *results = done < 0 ? NULL : results_of(program);
     for (int nr = 0; nr < program->slots; nr++) {
         Slot *slot = &program->slot_list[nr];
