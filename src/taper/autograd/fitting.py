@@ -19,7 +19,7 @@ from taper.arrays.reduction import column_sums, sum_array
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
 from taper.autograd.meta import UNSET
 from taper.autograd.node import Node
-from taper.tensor import Tensor, outline_of
+from taper.tensor import Tensor, array_of, outline_of
 
 
 def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
@@ -74,6 +74,8 @@ _PASS_ZEROS = frozenset(
     f"{name}Backward{nr}"
     for names, nr in (
         ("Add Addcmul Sub Mul Div Pow Log Log2 Log10 Exp Lgamma Sinh Cosh Sqrt Var Dot", 0),
+        ("Sum Mean", 0),
+        ("Sum Mean", 1),
         ("T Transpose Permute View Unsqueeze Cat Stack Clone", 0),
         ("Pow Lerp", 1),
     )
@@ -131,7 +133,7 @@ def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
 
 def _cast(grad: Any, dtype: Any, source: Node) -> Any:
     """A gradient in another dtype; of a complex one for a real input the real part."""
-    array = outline_of(grad) if isinstance(grad, Tensor) else grad
+    array = array_of(grad)
     if array.dtype.kind == "c" and dtype.kind != "c":
         if not source._takes_real_part:
             raise RuntimeError(

@@ -55,42 +55,10 @@ EXPRESSIONS: dict[Any, tuple[str, str]] = {
     np.square: ("a * a", _ORDERED),
     np.reciprocal: ("(C)1 / a", _FLOATS),
     np.absolute: ("abs(a)", "fi"),
-    np.fabs: ("fabs(a)", _FLOATS),
-    np.sqrt: ("sqrt(a)", _FLOATS),
-    np.cbrt: ("cbrt(a)", _FLOATS),
-    np.exp: ("exp(a)", _FLOATS),
-    np.exp2: ("exp2(a)", _FLOATS),
-    np.expm1: ("expm1(a)", _FLOATS),
-    np.log: ("log(a)", _FLOATS),
-    np.log2: ("log2(a)", _FLOATS),
-    np.log10: ("log10(a)", _FLOATS),
-    np.log1p: ("log1p(a)", _FLOATS),
-    np.sin: ("sin(a)", _FLOATS),
-    np.cos: ("cos(a)", _FLOATS),
-    np.tan: ("tan(a)", _FLOATS),
-    np.arcsin: ("asin(a)", _FLOATS),
-    np.arccos: ("acos(a)", _FLOATS),
-    np.arctan: ("atan(a)", _FLOATS),
-    np.sinh: ("sinh(a)", _FLOATS),
-    np.cosh: ("cosh(a)", _FLOATS),
-    np.tanh: ("tanh(a)", _FLOATS),
-    np.arcsinh: ("asinh(a)", _FLOATS),
-    np.arccosh: ("acosh(a)", _FLOATS),
-    np.arctanh: ("atanh(a)", _FLOATS),
-    np.floor: ("floor(a)", _FLOATS),
-    np.ceil: ("ceil(a)", _FLOATS),
-    np.trunc: ("trunc(a)", _FLOATS),
-    np.rint: ("rint(a)", _FLOATS),
     np.sign: ("sign_of<C>(a)", "fi"),
     np.maximum: ("larger<C>(a, b)", _ANY),
     np.minimum: ("smaller<C>(a, b)", _ANY),
-    np.fmax: ("fmax(a, b)", _FLOATS),
-    np.fmin: ("fmin(a, b)", _FLOATS),
     np.power: ("pow(a, b)", _FLOATS),
-    np.arctan2: ("atan2(a, b)", _FLOATS),
-    np.hypot: ("hypot(a, b)", _FLOATS),
-    np.fmod: ("fmod(a, b)", _FLOATS),
-    np.copysign: ("copysign(a, b)", _FLOATS),
     np.floor_divide: ("floor_quotient<C>(a, b)", _FLOATS),
     np.remainder: ("floor_rest<C>(a, b)", _FLOATS),
     np.logaddexp: ("both(a, b)", _FLOATS),
@@ -105,14 +73,24 @@ EXPRESSIONS: dict[Any, tuple[str, str]] = {
     np.logical_xor: ("!a != !b", _ANY),
     np.logical_not: ("!a", _ANY),
     np.isnan: ("a != a", _FLOATS),
-    np.isinf: ("isinf(a)", _FLOATS),
-    np.isfinite: ("isfinite(a)", _FLOATS),
-    np.signbit: ("signbit(a)", _FLOATS),
     np.bitwise_and: ("a & b", "iub"),
     np.bitwise_or: ("a | b", "iub"),
     np.bitwise_xor: ("a ^ b", "iub"),
     np.invert: ("~a", "iu"),
     np.conjugate: ("a", _ORDERED),
+}
+# What C++ has under NumPy's name, but for "arc".
+_FUNCTIONS = {
+    "a": """
+    fabs sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh
+    cosh tanh arcsinh arccosh arctanh floor ceil trunc rint isinf isfinite signbit
+    """,
+    "a, b": "fmax fmin arctan2 hypot fmod copysign",
+}
+EXPRESSIONS |= {
+    getattr(np, name): (f"{name.replace('arc', 'a')}({operands})", _FLOATS)
+    for operands, names in _FUNCTIONS.items()
+    for name in names.split()
 }
 
 

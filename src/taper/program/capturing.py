@@ -18,6 +18,7 @@ from taper.autograd.provenance import line_of
 from taper.autograd.state import local
 from taper.nn.modules.module import Module
 from taper.ops.creation.filled import ones_like
+from taper.program import calls
 from taper.program.branches import UNKNOWN, Tree
 from taper.program.form import Place, Program
 from taper.program.guards import Arguments, Guards, is_ordinary
@@ -128,6 +129,7 @@ class Captured:
         if len(self._entries) + len(self._pending) >= self.limit:
             self._warn_of_limit()
             return self.eager(*args, **kwargs)
+        calls.special_functions()  # loads what the recording needs, which is to take little time
         with Watcher() as watcher:
             result = self.eager(*args, **kwargs)
         self._pending.append(_Pending(key, watcher.codes))

@@ -173,6 +173,7 @@ def learn(
         entry.program, entry.function = recorder.program, function
         entry.guards.prepare(args, kwargs)
         _make_ready(entry, build)
+    recorder.end()
     return plain_results(result), entry, watcher.codes
 
 

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import gc
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -53,14 +54,14 @@ class Recorder:
         self._grads_read: dict[int, Tensor] = {}  # tensors whose `.grad` was looked at
         self._values: dict[int, Value] = {}  # by the identity of their arrays
         self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
-        self._kept: list[Any] = []  # nothing is freed while identities count
+        # An array that is freed is forgotten, since another may get its identity.
+        self._alive: dict[int, Any] = {}
+        existing = [each for each in gc.get_objects() if issubclass(type(each), Tensor)]
         # Whatever is used and not among these was made by the call itself.
-        self._existing = {
-            id(each): each for each in gc.get_objects() if issubclass(type(each), Tensor)
-        }
+        self._existing = {id(each): weakref.ref(each) for each in existing}
         grads = [
-            (number, each._autograd_meta.grad)
-            for number, each in self._existing.items()
+            (id(each), each._autograd_meta.grad)
+            for each in existing
             if getattr(each, "_autograd_meta", None) is not None
             and each._autograd_meta.grad is not None
         ]
@@ -80,7 +81,7 @@ class Recorder:
         )
         if base is None:
             self._memories[id(owner)] = value
-            self._kept.append(owner)
+            self._watch(owner)
         else:
             value.base = base.memory
         value.offset = _bytes_from_start(array, owner)
@@ -88,8 +89,24 @@ class Recorder:
             self.program.is_on_device |= array.device.type == "cuda"
         self.program.values.append(value)
         self._values[id(array)] = value
-        self._kept.append(array)
+        self._watch(array)
         return value
+
+    def _watch(self, array: np.ndarray) -> None:
+        """Forget an array when it is freed."""
+        number, tables = id(array), (self._values, self._memories)
+        if number not in self._alive:
+            forget = functools.partial(_forget, self._alive, tables, number)
+            self._alive[number] = weakref.ref(array, forget)
+
+    def end(self) -> None:
+        """Watch no array any more."""
+        self._alive.clear()
+
+    def _was_there(self, tensor: Tensor) -> bool:
+        """Whether a tensor is from before the call."""
+        found = self._existing.get(id(tensor))
+        return found is not None and found() is tensor
 
     def value_of(self, tensor: Tensor) -> Value | None:
         """The value of a tensor that is used; None if nobody knows where it comes from."""
@@ -99,7 +116,7 @@ class Recorder:
         value = self._values.get(id(array))
         if value is not None:
             return value
-        if id(tensor) not in self._existing:
+        if not self._was_there(tensor):
             return self.give_up("a tensor is used that no operator has made")
         if id(tensor) in self._old_grads:
             return self.give_up("a gradient from before the call is used")
@@ -308,14 +325,14 @@ class Recorder:
 
     def _see_look(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
         tensor = args[0]
-        if id(tensor) in self._existing:
+        if self._was_there(tensor):
             self._grads_read[id(tensor)] = tensor
             if any(each.tensor is tensor for each in self.program.inputs):
                 self.give_up("the gradient of an argument is read")
         return run(*args, **kwargs)
 
     def _see_hook(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
-        if id(args[0]) in self._existing:
+        if self._was_there(args[0]):
             self.give_up(f"{name}: a tensor from before the call gets a hook")
         return run(*args, **kwargs)
 
@@ -428,7 +445,7 @@ class Recorder:
         """Whether an object is a tensor that the function has made, or an argument of it."""
         if not isinstance(thing, Tensor):
             return False
-        return id(thing) not in self._existing or any(
+        return not self._was_there(thing) or any(
             each.tensor is thing for each in self.program.inputs
         )
 
@@ -469,6 +486,12 @@ class Recorder:
             if seen:
                 interception.push(self)
             state.recorder = before
+
+
+def _forget(alive: dict[int, Any], tables: Any, number: int, _: object) -> None:
+    alive.pop(number, None)
+    for table in tables:
+        table.pop(number, None)
 
 
 def _with_copies(functions: calls.Special) -> calls.Special:
