@@ -4,6 +4,7 @@
  * Twins: `gpu.array.address_in_python`, and CuPy's launch.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
