@@ -261,6 +261,18 @@ def sometimes_skips(fit: Fit, x: taper.Tensor, nr: int) -> Any:
 
 
 @left
+def writes_in_place_and_leaves(fit: Fit, x: taper.Tensor, nr: int) -> Any:
+    fit.optimizer.zero_grad()
+    hidden = fit.net[0](x)
+    hidden[:, 0] += 1
+    hidden = F.relu(hidden, inplace=True)
+    fit.said.append(hidden.sum().item())
+    if nr > 6:
+        hidden = hidden.sin()
+    fit.fit(fit.net[-1](hidden).square().mean())
+
+
+@left
 def asks_for_the_graph(fit: Fit, x: taper.Tensor, nr: int) -> Any:
     fit.optimizer.zero_grad()
     loss = fit.loss(x)
@@ -387,6 +399,18 @@ def a_custom_function(fit: Fit, x: taper.Tensor, nr: int) -> Any:
 
 
 @refused
+def writes_into_a_copy(fit: Fit, x: taper.Tensor, nr: int) -> Any:
+    fit.optimizer.zero_grad()
+    other = x.clone()
+    row = other[0]
+    loss = fit.loss(x)
+    other[1:] = 3.0
+    other[:, 0] += 1
+    fit.said.append((row.sum().item(), other.sum().item()))
+    fit.fit(loss * other.mean())
+
+
+@refused
 def hooks_that_tell(fit: Fit, x: taper.Tensor, nr: int) -> Any:
     fit.optimizer.zero_grad()
     out = fit.net(x)
@@ -442,7 +466,8 @@ def exact(function: Any) -> Any:
 CASES = {**FOLLOWED, **LEFT, **REFUSED}
 # Dropout draws, BatchNorm writes its running values: what is done once more must not be seen.
 WITH_NORM = ("prints_before_backward", "adds_up", "draws_numbers", "validates_in_between",
-             "goes_two_ways", "sometimes_skips", "it_raises", "hooks_come_later")  # fmt: skip
+             "goes_two_ways", "sometimes_skips", "it_raises", "hooks_come_later",
+             "writes_in_place_and_leaves")  # fmt: skip
 
 
 @pytest.mark.parametrize(

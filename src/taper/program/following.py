@@ -56,6 +56,7 @@ class Follower:
         self.open: list[int] = []  # objects that have no array
         self.live: list[int] = []  # objects with an array, and a history that nobody has
         self.seeds: dict[int, Any] = {}  # states of the generator, by the depth of steps
+        self.missing: set[int] = set()  # objects that are stand-ins when the call leaves
         self.is_on = False
 
     # --- being there -----------------------------------------------------------------------------
@@ -250,9 +251,16 @@ class Follower:
             made = None
         else:
             made = results.__class__([self._result(each.number, step) for each in results])
-        if event.commits:
+        if event.commits or (event.touched and any(map(self._is_seen, event.touched))):
             self.compute()
         return made
+
+    def _is_seen(self, number: int) -> bool:
+        """Whether the elements of a tensor are there for everybody to read."""
+        tensor = self.objects[number]
+        if tensor is None:
+            return False
+        return not is_stand_in(tensor) or record_of(tensor).array is not None
 
     def _result(self, number: int, step: Step) -> Any:
         """What an event returns: an argument of it, or a stand-in."""
@@ -410,24 +418,32 @@ class Follower:
         self.off()
         self.following.note_departure()
         state = local.state
-        mode, now = state.mode, None
-        written = [self.objects[nr] for step in self.path for nr in step.event.written]
-        kept = kept_writes(written)
-        depth = self.window.depth
-        if self.seeds:
-            now = get_rng_state()
+        mode, path = state.mode, self.path
+        done = sum(step.depth <= self.start.depth for step in path)
+        self.missing = {nr for nr, each in enumerate(self.objects) if is_stand_in(each)}
         try:
-            for step in self.path:
+            self._redo_done(path[:done], state)
+            for step in path[done:]:  # these have not been done at all
+                self._redo(step, state)
+        finally:
+            state.mode = mode
+        self.open, self.live, self.path = [], [], []
+
+    def _redo_done(self, path: list[Step], state: State) -> None:
+        """Do once more what programs did: histories come of it, and nothing else changes."""
+        now = get_rng_state() if self.seeds else None
+        kept = kept_writes([self.objects[nr] for step in path for nr in step.event.written])
+        depth = self.window.depth
+        try:
+            for step in path:
                 if depth in self.seeds:
                     set_rng_state(self.seeds[depth])
                 depth = step.depth
                 self._redo(step, state)
         finally:
-            state.mode = mode
             put_back_writes(kept)
             if now is not None:
                 set_rng_state(now)
-        self.open, self.live, self.path = [], [], []
 
     def _redo(self, step: Step, state: State) -> None:
         event = step.event
@@ -435,7 +451,7 @@ class Follower:
             return
         results = event.results if isinstance(event.results, tuple | list) else [event.results]
         numbers = [each.number for each in results if each is not None]
-        if not any(is_stand_in(self.objects[nr]) for nr in numbers):
+        if not self.missing & set(numbers):
             return
         state.mode = event.mode
         made = event.call(self._filled(event.arguments))

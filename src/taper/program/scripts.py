@@ -131,6 +131,7 @@ class Event:
         self.commits = False  # it has effects, and so cannot wait
         self.draws = False
         self.written: list[int] = []  # objects that were not made by events
+        self.touched: list[int] = []  # objects that were made, in memory that it writes
         self.leaves: list[Tensor] = []  # whose gradients arrive
 
     def set_arguments(self, arguments: Any) -> None:
@@ -458,6 +459,13 @@ class Script(Recorder):
             if made.kind == "accumulate" and isinstance(made.of, Tensor):
                 event.leaves.append(made.of)
             event.draws = event.draws or (made.kind == "op" and not made.pure)
+            places = {id(value.memory) for value in made.writes if value.memory.origin == "made"}
+            event.touched += [
+                nr for nr, thing in enumerate(self.objects) if id(thing.value.memory) in places
+            ]
+            if not all(self.objects[nr].flag for nr in event.touched):
+                # What is read before and after such a write cannot be told apart afterwards.
+                self.give_up(f"{made.name} writes into a tensor without a history", event.place)
             written = {id(value) for value in made.writes if value.memory.origin != "made"}
             found = [nr for nr, thing in enumerate(self.objects) if id(thing.value) in written]
             if len(found) < len(written):
