@@ -83,9 +83,10 @@ def public(namespace: str) -> Iterator[tuple[str, Any]]:
     module = importlib.import_module(namespace)
     for name in public_names(module):
         value = getattr(module, name)
-        ours = str(getattr(value, "__module__", "")).startswith("taper")
+        home = str(getattr(value, "__module__", ""))
+        ours = home.startswith("taper")
         read = isinstance(value, type) and issubclass(value, BaseException | enum.Enum)
-        if namespace == "taper.vision.models" and not value.__module__.endswith("._api"):
+        if namespace == "taper.vision.models" and not home.endswith("._api"):
             continue  # forty networks: the example of `get_model` stands for all
         if ours and callable(value) and not read:
             yield name, value

@@ -13,6 +13,7 @@ from typing import Any
 from taper import dtypes
 from taper.absent.answers import refused_class
 from taper.autograd import anomaly_mode, overrides
+from taper.autograd.overrides import has_grown as _has_grown
 from taper.backends import cuda, cudnn, mkl, mkldnn, mps, openmp
 from taper.device import device as Device
 from taper.ops.creation.data import tensor
@@ -193,3 +194,6 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     """
 
     _block = staticmethod(overrides.all_disabled)
+
+
+_has_grown(globals())

@@ -24,7 +24,7 @@ def test_g15_undefined_grad_takes_nothing(torch):
 
 
 @pytest.mark.parametrize(
-    "name", ["grad_fn", "is_leaf", "output_nr", "retains_grad", "_version", "_base"]
+    "name", ["grad_fn", "is_leaf", "output_nr", "retains_grad", "_version", "_base", "_cdata"]
 )
 def test_l8_what_a_tensor_only_tells_cannot_be_set(torch, name):
     x = torch.ones(2, requires_grad=True)

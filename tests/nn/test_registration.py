@@ -429,3 +429,26 @@ def test_compile_changes_nothing():
     module = nn.Linear(1, 1)
     assert module.compile() is None
     assert list(module.state_dict()) == ["weight", "bias"]
+
+
+def test_operators_in_the_body_of_a_class_do_not_become_methods():
+    class Layer(nn.Module):
+        convolution = taper.conv2d
+        activation = taper.tanh
+        gate = nn.functional.gelu
+
+        def own(self):
+            return self
+
+    layer = Layer()
+    x = taper.ones(1, 1, 2, 2)
+    assert layer.convolution(x, weight=taper.ones(1, 1, 2, 2)).item() == 4
+    assert layer.activation(x).equal(x.tanh())
+    assert Layer.gate(x).equal(layer.gate(x))
+    assert layer.own() is layer
+
+    class Copied(nn.Module):
+        extra_repr = nn.ReLU.extra_repr
+        inplace = True
+
+    assert repr(Copied()) == "Copied(inplace=True)"

@@ -15,7 +15,7 @@ import taper
 import taper.vision
 from both_packages import array_of, assert_same, assert_same_graph
 from parity import torchvision_oracle
-from vision.test_models import FACTS
+from vision.test_models import FACTS, INCEPTIONS
 
 torchvision = torchvision_oracle.load()
 PACKAGES = ((torch, torchvision), (taper, taper.vision))
@@ -52,7 +52,7 @@ def assert_same_state(theirs, ours):
 
 @pytest.mark.parametrize("name", FACTS)
 def test_recorded_facts_are_torchvisions(name):
-    options = {"init_weights": False} if name == "googlenet" else {}
+    options = {"init_weights": False} if name in INCEPTIONS else {}
     with torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = torchvision.models.get_model(name, **options)
@@ -80,15 +80,18 @@ def test_members_of_weights(name):
 BUILT = ["resnet18", "mobilenet_v2", "mobilenet_v3_small", "squeezenet1_1", "efficientnet_b0"]
 
 
-@pytest.mark.parametrize("name", [*BUILT, "densenet121"])
+@pytest.mark.parametrize("name", [*BUILT, "densenet121", "mnasnet0_5", "shufflenet_v2_x0_5"])
 def test_same_seed_same_model(name):
     theirs, ours = on_both(lambda package, vision: vision.models.get_model(name))
     assert_same_state(theirs, ours)
     assert repr(ours) == repr(theirs)
 
 
-def test_same_seed_same_googlenet():
-    theirs, ours = on_both(lambda package, vision: vision.models.googlenet(init_weights=True))
+@pytest.mark.parametrize(("name", "initialized"), [("googlenet", True), ("inception_v3", False)])
+def test_same_seed_same_inceptions(name, initialized):
+    theirs, ours = on_both(
+        lambda package, vision: vision.models.get_model(name, init_weights=initialized)
+    )
     assert_same_state(theirs, ours)
     assert repr(ours) == repr(theirs)
 
@@ -268,6 +271,10 @@ CALLS = {
     "stages": lambda models: models.EfficientNet([], 0.1),
     "settings": lambda models: models.MobileNetV2(inverted_residual_setting=[[1]]),
     "blocks": lambda models: models.GoogLeNet(init_weights=True, blocks=[1]),
+    "repeats": lambda models: models.ShuffleNetV2([4], [1] * 5),
+    "channels": lambda models: models.ShuffleNetV2([4, 8, 4], [24]),
+    "alpha": lambda models: models.MNASNet(0.0),
+    "inceptions": lambda models: models.Inception3(init_weights=True, inception_blocks=[1]),
     "patches": lambda models: models.vit_b_16(image_size=20),
 }
 

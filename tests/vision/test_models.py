@@ -46,6 +46,15 @@ FACTS = {
     "densenet169": (14149480, 1015, "e2d0f02d9c0c"),
     "densenet201": (20013928, 1207, "0d234ad7e9a3"),
     "googlenet": (13004888, 364, "7f541ca29410"),
+    "inception_v3": (27161264, 580, "aab0ac2cbaf8"),
+    "mnasnet0_5": (2218512, 314, "1ed44e7f7de2"),
+    "mnasnet0_75": (3170208, 314, "93d711f59686"),
+    "mnasnet1_0": (4383312, 314, "c26097f381d5"),
+    "mnasnet1_3": (6282256, 314, "9ce90280583f"),
+    "shufflenet_v2_x0_5": (1366792, 338, "f0a5936e646f"),
+    "shufflenet_v2_x1_0": (2278604, 338, "81b349bc1cbb"),
+    "shufflenet_v2_x1_5": (3503624, 338, "506b4de341bf"),
+    "shufflenet_v2_x2_0": (7393996, 338, "0c033bd0cd72"),
     "efficientnet_b0": (5288548, 360, "a04d0792ee39"),
     "efficientnet_b1": (7794184, 508, "9aaba0741e04"),
     "efficientnet_b2": (9109994, 508, "a6d3677e95ef"),
@@ -64,6 +73,8 @@ FACTS = {
     "vit_l_32": (306535400, 296, "8b7397ee7b87"),
     "vit_h_14": (632045800, 392, "05e3d14dfbc1"),
 }
+# Their initial weights take long.
+INCEPTIONS = ("googlenet", "inception_v3")
 DRAWS = ("kaiming_uniform_", "kaiming_normal_", "uniform_", "normal_", "trunc_normal_")
 
 
@@ -76,12 +87,20 @@ def without_draws(monkeypatch):
 
 @pytest.mark.parametrize("name", FACTS)
 def test_names_and_shapes_of_the_state_are_torchvisions(name, without_draws):
-    options = {"init_weights": False} if name == "googlenet" else {}
+    options = {"init_weights": False} if name in INCEPTIONS else {}
     model = models.get_model(name, **options)
     state = model.state_dict()
     lines = "\n".join(f"{key} {tuple(value.shape)}" for key, value in state.items())
     count = sum(each.numel() for each in model.parameters())
     assert (count, len(state), hashlib.sha256(lines.encode()).hexdigest()[:12]) == FACTS[name]
+
+
+def test_a_star_brings_every_model():
+    names: dict[str, object] = {}
+    exec("from taper.vision.models import *", names)
+    assert set(models.list_models()) <= set(names)
+    assert callable(names["alexnet"]) and callable(names["googlenet"])  # modules have these names
+    assert not {"Any", "annotations", "on_first_use"} & set(names)
 
 
 def test_every_model_has_recorded_facts():
@@ -106,6 +125,8 @@ SMALL = {
     "densenet121": ({"memory_efficient": True}, 32),
     "googlenet": ({"init_weights": False, "aux_logits": False}, 32),
     "efficientnet_b0": ({}, 32),
+    "shufflenet_v2_x0_5": ({}, 64),
+    "mnasnet0_5": ({}, 64),
     "convnext_tiny": ({}, 32),
 }
 
@@ -178,6 +199,17 @@ def test_googlenet_returns_its_helpers_while_training():
 def test_googlenet_warns_that_its_initial_weights_will_change(without_draws):
     with pytest.warns(FutureWarning, match="set init_weights=True"):
         models.googlenet()
+
+
+def test_inception_returns_its_helper_while_training(without_draws):
+    with pytest.warns(FutureWarning, match="initialization of inception_v3 will be changed"):
+        model = models.inception_v3(num_classes=3, transform_input=True)
+    with taper.no_grad():
+        for each in model.parameters():
+            each.fill_(1e-3)
+    assert model.eval()(taper.zeros(1, 3, 75, 75)).shape == (1, 3)
+    with pytest.raises(ValueError, match="length of inception_blocks should be 7 instead of 1"):
+        models.Inception3(init_weights=False, inception_blocks=[nn.Identity])
 
 
 def test_lenet_is_small():

@@ -103,7 +103,9 @@ class GraphTask:
         return list(count_incoming([node for node, _, _ in self.roots]))
 
     def will_run(self, node: Node) -> bool:
-        """Whether this pass runs `node`, or has run it."""
+        """Whether this pass runs `node`, or has run it; PyTorch does not count the only root."""
+        if len(self.roots) == 1 and node is self.roots[0][0]:
+            return False
         return node in (self.reached if self.needed is None else self.needed)
 
 

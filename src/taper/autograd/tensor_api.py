@@ -418,6 +418,11 @@ def _version(self: Tensor) -> int:
     return int(version_counter(self).value)
 
 
+def _cdata(self: Tensor) -> int:
+    """A number that tells tensors apart while they live, also those that share memory."""
+    return id(self)
+
+
 def _base(self: Tensor) -> Tensor | None:
     """The tensor that this one is a view of, None if it is no view."""
     return None if self._view is None else self._view.base
@@ -619,6 +624,7 @@ for _name, _property in {
     "retains_grad": _read_only("retains_grad", _retains_grad),
     "_version": _read_only("_version", _version),
     "_base": _read_only("_base", _base),
+    "_cdata": _read_only("_cdata", _cdata),
     "_post_accumulate_grad_hooks": _read_only(
         "_post_accumulate_grad_hooks", _post_accumulate_grad_hooks
     ),

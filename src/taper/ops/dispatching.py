@@ -29,7 +29,6 @@ from taper.opdef import Op, composites, methods
 from taper.opdef.nodes import TableNode
 from taper.opdef.recording import make_node
 from taper.ops.identity import OpOverload, overload_named, overload_of, shown_arguments
-from taper.ops.on_demand import load_all
 from taper.tensor import Tensor, wrap
 
 
@@ -97,7 +96,7 @@ class Dispatcher:
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> Any:
         """Let the mode see a tensor that the library has made itself."""
-        func = overload_named(f"{name}.default")
+        func = overload_named(name if "." in name else f"{name}.default")
         return self.answer(func, args, kwargs, lambda: result)
 
     def see_node(self, node: Any, grads: Sequence[Any]) -> Any:
@@ -258,6 +257,7 @@ def _batch_norm(node: Any, grads: Sequence[Any]) -> Any:
 # Nodes whose formulas are one operator in PyTorch, and several here if they run on Tensors.
 _WHOLE_NODES: dict[str, Any] = {
     "silu": lambda node, grads: ("silu_backward", (grads[0], node._saved_self), False),
+    "mish": lambda node, grads: ("mish_backward", (grads[0], node._saved_self), False),
     "native_layer_norm": _layer_norm,
     "native_batch_norm": _batch_norm,
 }
@@ -350,7 +350,8 @@ _CPU = device("cpu")
 def _options(given: dict[str, Any], *names: str) -> dict[str, Any]:
     """Return keywords as PyTorch passes them on: what was given, the device, no pinned memory."""
     found = {name: given[name] for name in names if given.get(name) not in (None, strided)}
-    return {**found, "pin_memory": False}
+    last = {"memory_format": found.pop("memory_format")} if "memory_format" in found else {}
+    return {**found, "pin_memory": False, **last}
 
 
 def _made_options(given: dict[str, Any]) -> dict[str, Any]:
@@ -408,6 +409,70 @@ def _plainly(overload: str) -> Any:
     return lambda args, given: (overload, args, given)
 
 
+def _new_full(args: Any, given: dict[str, Any]) -> Any:
+    if len(args) < 3:
+        return None
+    options = _options(given, "dtype", "layout", "device")
+    return "new_full.default", (args[0], list(args[1]), args[2]), options
+
+
+def _randint_like(args: Any, given: dict[str, Any]) -> Any:
+    name = "randint_like.default" if len(args) == 2 else "randint_like.low_dtype"
+    return _like(name)(args, given)
+
+
+def _window(name: str) -> Any:
+    def show(args: Any, given: dict[str, Any]) -> Any:
+        form = "default" if len(args) == 1 else "periodic"
+        return _of_numbers(f"{name}.{form}")(args, given)
+
+    return show
+
+
+def _normal(args: Any, given: dict[str, Any]) -> Any:
+    if len(args) < 3 or any(isinstance(each, Tensor) for each in args):
+        return None
+    return _of_numbers("normal.float_float")(args, given)
+
+
+def _isin(args: Any, given: dict[str, Any]) -> Any:
+    if len(args) != 2:
+        return None
+    kinds = ["Tensor" if isinstance(each, Tensor) else "Scalar" for each in args]
+    return f"isin.{'_'.join(kinds)}", args, given
+
+
+def _resize(args: Any, given: dict[str, Any]) -> Any:
+    return "resize_.default", (args[0], _sizes(args[1:])), given
+
+
+def _set(args: Any, given: dict[str, Any]) -> Any:
+    forms = {1: "default", 2: "source_Tensor"}
+    form = forms.get(len(args))
+    if form is None or given or not isinstance(args[1 if len(args) > 1 else 0], Tensor):
+        return None
+    return f"set_.{form}", args, given
+
+
+def _fill(name: str, **usual: float) -> Any:
+    """Describe a fill with random numbers, without the parameters that are as usual."""
+
+    def show(args: Any, given: dict[str, Any]) -> Any:
+        rest = list(usual)[len(args) - 1 :]
+        values = [*args[1:], *[given.get(each, usual[each]) for each in rest]]
+        while values and values[-1] == list(usual.values())[len(values) - 1]:
+            values.pop()
+        named = {"generator": given["generator"]} if given.get("generator") is not None else {}
+        return f"{name}.default", (args[0], *map(float, values)), named
+
+    return show
+
+
+def _squeeze(args: Any, given: dict[str, Any]) -> Any:
+    form = "default" if len(args) == 1 else "dim" if isinstance(args[1], int) else "dims"
+    return f"squeeze_.{form}", args, given
+
+
 _SHOWN: dict[str, Any] = {
     **{name: _of_sizes(f"{name}.default") for name in ("zeros", "ones", "rand", "randn")},
     "empty": _of_sizes("empty.memory_format"),
@@ -422,12 +487,34 @@ _SHOWN: dict[str, Any] = {
         for name in ("zeros", "ones", "empty", "full", "rand", "randn")
     },
     **{f"new_{name}": _new(f"new_{name}.default") for name in ("zeros", "ones", "empty")},
+    "new_full": _new_full,
+    "randint_like": _randint_like,
+    "normal": _normal,
+    "isin": _isin,
+    "cauchy_": _fill("cauchy_", median=0, sigma=1),
+    "exponential_": _fill("exponential_", lambd=1),
+    "log_normal_": _fill("log_normal_", mean=1, std=2),
+    "normal_": _fill("normal_", mean=0, std=1),
+    "uniform_": _fill("uniform_", **{"from": 0, "to": 1}),
+    "resize_": _resize,
+    "set_": _set,
+    "squeeze_": _squeeze,
+    **{
+        name: _of_numbers(f"{name}.default")
+        for name in ("empty_strided", "tril_indices", "triu_indices")
+    },
+    **{
+        f"{name}_window": _window(f"{name}_window")
+        for name in ("bartlett", "blackman", "hamming", "hann", "kaiser")
+    },
+    **{name: _plainly(f"{name}.default") for name in ("t_", "transpose_", "unsqueeze_")},
     "detach": _plainly("detach.default"),
     "allclose": _plainly("allclose.default"),
     "equal": _plainly("equal.default"),
 }
 
 
+@functools.cache
 def _seeing(name: str) -> Callable[..., Any]:
     """Return the handler of a function's detour: it shows the call to the innermost mode."""
 
@@ -436,7 +523,10 @@ def _seeing(name: str) -> Callable[..., Any]:
         stack = state.interceptors
         if not stack or not isinstance(stack[-1], Dispatcher) or kwargs.get("out") is not None:
             return run(*args, **kwargs)
-        overload, shown, named = _SHOWN[name](args, kwargs)
+        described = _SHOWN[name](args, kwargs)
+        if described is None:
+            return run(*args, **kwargs)
+        overload, shown, named = described
         interception._set(state, stack[:-1])
         try:
             return stack[-1].answer(
@@ -448,14 +538,12 @@ def _seeing(name: str) -> Callable[..., Any]:
     return handle
 
 
-def _seeing_result(overload: str) -> Callable[..., Any]:
-    """Return the handler of a function whose result a mode sees as the argument of an operator."""
-
-    def handle(run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        result = run(*args, **kwargs)
-        return interception.seen_made(overload, (result,), {}, result)
-
-    return handle
+def _lifted(run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Show a tensor that has been made of other data."""
+    result = run(*args, **kwargs)
+    if result is args[0]:
+        return result
+    return interception.seen_made("lift_fresh", (result,), {}, result)
 
 
 def _item(run: Callable[..., Any], tensor: Any) -> Any:
@@ -472,17 +560,19 @@ def _item(run: Callable[..., Any], tensor: Any) -> Any:
         interception._set(state, stack)
 
 
-@functools.lru_cache(maxsize=1)
 def _handlers() -> dict[Any, Any]:
-    load_all()
+    """Return who sees the functions that are loaded."""
     found: dict[Any, Any] = {}
     for name in _SHOWN:
         for table in (composites, methods):
             function = table.get(name)
             if isinstance(function, FunctionType) and not hasattr(function, "op"):
                 found.setdefault(function, _seeing(name))
-    found[composites["tensor"]] = _seeing_result("lift_fresh")
-    found[methods["item"]] = _item
+    for name in ("as_tensor", "asarray", "tensor"):
+        found[composites[name]] = _lifted
+    found[methods["new_tensor"]] = _lifted
+    for name in ("__bool__", "__complex__", "__float__", "__int__", "item"):
+        found[methods[name]] = _item
     return found
 
 
@@ -504,6 +594,15 @@ def _leave() -> None:
         _open[0] -= 1
         if not _open[0]:
             detours.leave("dispatch")
+
+
+def _grow() -> None:
+    with _lock:
+        if _open[0]:
+            detours.lead_through("dispatch", _handlers())
+
+
+overrides.grown.append(_grow)
 
 
 def open_modes() -> list[Any]:

@@ -291,7 +291,7 @@ PROVIDES: dict[str, str] = {
     """,
     "sparse.elementwise": "",
     "sparse.functions": """
-        hspmm() smm spmm() sspaddmm
+        dsmm() hsmm() hspmm() smm spmm() sspaddmm
     """,
     "sparse.gradients": "",
     "sparse.invariants": "",

@@ -79,7 +79,7 @@ def unwrapped(result: Any) -> Any:
 
 def tensors(structure: Any) -> Any:
     """Arguments with plain tensors in the place of arrays."""
-    if structure.__class__ is np.ndarray:
+    if isinstance(structure, np.ndarray):
         return wrap(structure)
     if structure.__class__ is tuple or structure.__class__ is list:
         return structure.__class__([tensors(each) for each in structure])
@@ -113,6 +113,7 @@ def write_call(op: Op, owner: Tensor | None, place: Place) -> Callable[..., Any]
             count_write(owner, place)
         return target
 
+    run.owner = owner  # type: ignore[attr-defined]
     return run
 
 
@@ -145,6 +146,7 @@ def writer_call(
             count_write(owner, place)
         return target
 
+    run.owner = owner  # type: ignore[attr-defined]
     return run
 
 

@@ -190,6 +190,7 @@ def learn(
         entry.program, entry.function = recorder.program, function
         entry.guards.prepare(args, kwargs)
         _make_ready(entry, build)
+    recorder.end()
     entry.has_visible_effects = watcher.effect is not None or changed is not None
     result = plain_results(result)
     forget(recorder.reads)
@@ -342,4 +343,4 @@ def _describe(
             for each, _ in results.live:
                 each.node = None  # another call has its own
         recorder.program.results = (*results.values, *saved)
-        entry.saved = len(saved)
+        entry.saved = recorder.program.kept = len(saved)

@@ -201,6 +201,7 @@ class Script(Recorder):
         self.blocks: set[Any] = set()  # functions with effects, which are called as they are
         self._numbers: dict[int, int] = {}  # by the identity of tensors
         self._consumed: dict[Node, int] = {}
+        self._kept: list[Any] = []  # nothing is freed whose identity counts
         self._shared: set[int] = set()  # memory that others may write, by identity
         self._depth = self._seen = 0
 
@@ -228,7 +229,7 @@ class Script(Recorder):
             self.give_up("a tensor is used that is no ordinary one")
             return -1
         if tensor.requires_grad:
-            if id(tensor) in self._arguments or id(tensor) not in self._existing:
+            if id(tensor) in self._arguments or not self._was_there(tensor):
                 self.give_up("a tensor with a history of its own is used")
             if tensor._grad_fn is not None or tensor._view is not None:
                 self.give_up("a tensor with a history of its own is used")
@@ -501,6 +502,7 @@ class Script(Recorder):
             each.settle(self._consumed)
             if each.node is not None:
                 let_go_of_leaves(each.node)
+        self.end()
         self._values, self._memories, self._kept, self._existing = {}, {}, [], {}
         self._numbers, self._consumed = {}, {}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Self
 
 from taper import dtypes
@@ -41,6 +42,16 @@ if TYPE_CHECKING:
     from taper.types import Device
 
 
+def _is_builtin_in_pytorch(function: FunctionType) -> bool:
+    """Return whether a function, found in the body of a class, is one of the operator table."""
+    module = function.__module__
+    return module in _HOMES or module.startswith("taper.ops.")
+
+
+# Under their own names, and under those that `compat` gives them.
+_HOMES = {"taper", "torch", "taper.nn.functional", "torch.nn.functional"}
+
+
 class Module(StateDict, Calls):
     """Hold parameters, buffers and submodules, and compute with them in `forward`.
 
@@ -62,6 +73,17 @@ class Module(StateDict, Calls):
     """
 
     dump_patches: bool = False
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Keep functions of the operator table that a class names from becoming methods.
+
+        `activation = torch.tanh` in a class body: PyTorch's function is a builtin, which an
+        instance does not bind.
+        """
+        super().__init_subclass__(**keywords)
+        for name, value in list(vars(cls).items()):
+            if type(value) is FunctionType and _is_builtin_in_pytorch(value):
+                setattr(cls, name, staticmethod(value))
 
     # --- conversion --------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.foreign import as_array, refuse_without_elements
 from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.strides import not_viewable, view_strides
 from taper.autograd.grad_mode import no_grad
 from taper.device import CPU
 from taper.dtypes import C_NAMES
@@ -33,7 +34,7 @@ from taper.opdef.in_place import recorded_in_place, twin_in_place
 from taper.opdef.operands import invalid_combination, python_number
 from taper.opdef.writes import compute_into
 from taper.ops.elementwise.complexes import zeros_like
-from taper.tensor import Tensor
+from taper.tensor import Tensor, element_strides
 
 _OVERLOADS = (
     "(Tensor input, Tensor other, *, Tensor out = None)",
@@ -309,6 +310,7 @@ def isin(
         arrays.append(array)
     common = dtypes.result_type(arrays)
     not_implemented("isin_default_cpu", *WIDE)(common, ())
+    _refuse_gaps(*arrays)
     first, second = (array.astype(common.numpy, copy=False) for array in arrays)
     foreign = next((each.device for each in given if isinstance(each, Tensor)), CPU)
     if foreign.type == "meta":
@@ -317,6 +319,13 @@ def isin(
         first, second = first.astype(np.float32), second.astype(np.float32)
     found = finish(np.asarray(np.isin(first, second, invert=invert)))
     return found if out is None else compute_into(None, lambda: found, (), out, _expect_bool)
+
+
+def _refuse_gaps(elements: ndarray, tests: ndarray) -> None:
+    """Raise for the few test elements that PyTorch looks at one by one, as a flat view of them."""
+    few = elements.size and tests.size < int(10 * elements.size**0.145)
+    if few and view_strides(tests.shape, element_strides(tests), (tests.size,)) is None:
+        raise not_viewable()
 
 
 def _expect_bool(out: ndarray, result: ndarray) -> None:

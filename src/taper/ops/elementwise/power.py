@@ -414,7 +414,7 @@ def ldexp(self: Array, other: Array) -> Array:
     """
     if _is_scaling(self, other):
         return _scaled(self, other)
-    power = pow_base.op.kernel(2.0, other)
+    power = np.asarray(pow_base.op.kernel(2.0, other))  # NumPy's 0-d results are numbers
     kind = dtypes.result_type([self, power]).numpy
     return self.astype(kind, copy=False) * power.astype(kind, copy=False)
 

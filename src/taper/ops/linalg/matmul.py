@@ -232,6 +232,8 @@ def mv(self: Array, vec: Array) -> Array:
         tensor([3., 7.])
     """
     if self.ndim != 2 or vec.ndim != 1 or self.dtype is not vec.dtype:
+        if not self.ndim:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         check_mv(self, vec, self.shape[:1], vec)
     try:
         return product(self, vec, "addmv_impl_cpu")
@@ -427,6 +429,7 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
         torch.Size([5, 2])
     """
     if out is not None:
+        _refuse_numbers(input, other)
         return product_into("matmul", matmul, (input, other), out)
     try:
         left, right = input._array.ndim, other._array.ndim
@@ -445,11 +448,18 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
         return dot(input, other)
     if left == 1 and right == 2:
         return mm(unsqueeze(input, 0), other).squeeze_(0)
-    if not left or not right:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D"
-        )
+    _refuse_numbers(input, other)
     return _matmul_of_stacks(input, other)
+
+
+def _refuse_numbers(left: Any, right: Any) -> None:
+    """Raise for a tensor without dimensions."""
+    ndims = [each._array.ndim for each in (left, right) if isinstance(each, Tensor)]
+    if 0 in ndims:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {ndims[0]}D and "
+            f"{ndims[-1]}D"
+        )
 
 
 def product_into(
@@ -583,7 +593,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
                 [6., 8.]])
     """
     if out is not None:
-        return compute_into("outer", outer, (input, vec2), out)
+        return compute_into("mul", outer, (input, vec2), out)
     for name, vector in (("self", input), ("vec2", vec2)):
         if not isinstance(vector, Tensor):
             raise not_tensors("outer", input=input, vec2=vec2)

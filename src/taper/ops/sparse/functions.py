@@ -359,6 +359,18 @@ def spmm(input: Tensor, mat2: Tensor) -> Tensor:
     return _op("mm")(input, mat2)
 
 
+@composite(method=False)
+def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply two matrices, of which one may be sparse: an old name of `spmm`.
+
+    >>> import taper
+    >>> taper.dsmm(taper.eye(2).to_sparse(), taper.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
+    return _op("mm")(input, mat2)
+
+
 def _all_places(dense: np.ndarray) -> Any:
     where = np.indices(dense.shape).reshape(dense.ndim, -1).astype(np.int64)
     return where, dense.reshape(-1)
@@ -395,6 +407,17 @@ def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
     product = matrix_product(mat1, mat2)._array
     rows = np.unique(ordered(mat1)[0][0])  # type: ignore[arg-type]
     return coo((rows[None, :], product[rows]), product.shape)
+
+
+@composite(method=False)
+def hsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply a sparse matrix with a dense one: an old name of `hspmm`.
+
+    >>> import taper
+    >>> taper.hsmm(taper.eye(2).to_sparse(), taper.ones(2, 1)).sparse_dim()
+    1
+    """
+    return hspmm(mat1, mat2)
 
 
 @composite()

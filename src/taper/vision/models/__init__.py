@@ -5,7 +5,6 @@ The weights of a name are a file in the folder of the hub; nothing is downloaded
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 from taper.first_use import on_first_use
@@ -23,10 +22,13 @@ from taper.vision.models.convnext import *  # noqa: F403
 from taper.vision.models.densenet import *  # noqa: F403
 from taper.vision.models.efficientnet import *  # noqa: F403
 from taper.vision.models.googlenet import *  # noqa: F403
+from taper.vision.models.inception import *  # noqa: F403
 from taper.vision.models.lenet import *  # noqa: F403
+from taper.vision.models.mnasnet import *  # noqa: F403
 from taper.vision.models.mobilenetv2 import *  # noqa: F403
 from taper.vision.models.mobilenetv3 import *  # noqa: F403
 from taper.vision.models.resnet import *  # noqa: F403
+from taper.vision.models.shufflenetv2 import *  # noqa: F403
 from taper.vision.models.squeezenet import *  # noqa: F403
 from taper.vision.models.vgg import *  # noqa: F403
 from taper.vision.models.vision_transformer import *  # noqa: F403
@@ -40,9 +42,9 @@ __all__ = [
     "get_weight",
     "list_models",
 ]
-
-_parts = [each for each in list(globals().values()) if isinstance(each, ModuleType)]
-__all__ += [name for part in _parts for name in getattr(part, "__all__", ())]
+# As in torchvision, `import *` brings all models, and the modules without the name of a model.
+_OTHERS = {"Any", "annotations", "on_first_use", *__all__}
+__all__ += [name for name in list(globals()) if name[0] != "_" and name not in _OTHERS]
 
 # torchvision's packages of models for other tasks.
 _MISSING = ("detection", "optical_flow", "quantization", "segmentation", "video")

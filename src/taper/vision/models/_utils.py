@@ -8,6 +8,9 @@ from enum import Enum
 from typing import Any
 
 from taper import nn
+from taper.ops.shape.ones import unsqueeze
+from taper.ops.shape.split import cat
+from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
 
@@ -58,6 +61,16 @@ def make_divisible(value: float, divisor: int, min_value: int | None = None) -> 
 
 
 _make_divisible = make_divisible
+
+
+def renormalised(x: Tensor) -> Tensor:
+    """Convert the usual normalisation of pictures to that of weights that came from TensorFlow."""
+    usual = ((0.229, 0.485), (0.224, 0.456), (0.225, 0.406))
+    channels = [
+        unsqueeze(x[:, nr], 1) * (scale / 0.5) + (mean - 0.5) / 0.5
+        for nr, (scale, mean) in enumerate(usual)
+    ]
+    return cat(channels, 1)
 
 
 def fixed(options: dict[str, Any], name: str, value: Any) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 
 from taper import nn
 from taper.nn import functional as F
-from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.split import cat
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.vision.models._api import Options, WeightsEnum, builder, imagenet
-from taper.vision.models._utils import fixed
+from taper.vision.models._utils import fixed, renormalised
 
 __all__ = [
     "GoogLeNet",
@@ -178,14 +177,7 @@ class GoogLeNet(nn.Module):
 
     def _transform_input(self, x: Tensor) -> Tensor:
         """Convert the usual normalisation of pictures to that of the published weights."""
-        if not self.transform_input:
-            return x
-        usual = ((0.229, 0.485), (0.224, 0.456), (0.225, 0.406))
-        channels = [
-            unsqueeze(x[:, nr], 1) * (scale / 0.5) + (mean - 0.5) / 0.5
-            for nr, (scale, mean) in enumerate(usual)
-        ]
-        return cat(channels, 1)
+        return renormalised(x) if self.transform_input else x
 
     def _forward(self, x: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
         x = self.maxpool1(self.conv1(x))
