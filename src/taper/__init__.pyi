@@ -14,7 +14,10 @@ from taper import _C as _C
 from taper import __config__ as __config__
 from taper import _dynamo as _dynamo
 from taper import _guards as _guards
+from taper import _higher_order_ops as _higher_order_ops
 from taper import _inductor as _inductor
+from taper import _tensor as _tensor
+from taper import _tensor_str as _tensor_str
 from taper import _utils as _utils
 from taper import accelerator as accelerator
 from taper import amp as amp
@@ -61,6 +64,8 @@ from taper import version as version
 from taper import vision as vision
 from taper import viz as viz
 from taper import xpu as xpu
+from taper._higher_order_ops import cond as cond
+from taper._higher_order_ops import while_loop as while_loop
 from taper.absent.symbols import SymBool as SymBool
 from taper.absent.symbols import SymFloat as SymFloat
 from taper.absent.symbols import SymInt as SymInt
@@ -188,6 +193,7 @@ from taper.top_level import Stream as Stream
 from taper.top_level import TensorType as TensorType
 from taper.top_level import _assert as _assert
 from taper.top_level import _assert_async as _assert_async
+from taper.top_level import _cast_Long as _cast_Long
 from taper.top_level import _check as _check
 from taper.top_level import _check_index as _check_index
 from taper.top_level import _check_is_size as _check_is_size
@@ -197,7 +203,11 @@ from taper.top_level import _check_tensor_all_with as _check_tensor_all_with
 from taper.top_level import _check_type as _check_type
 from taper.top_level import _check_value as _check_value
 from taper.top_level import _check_with as _check_with
+from taper.top_level import _convert_indices_from_coo_to_csr as _convert_indices_from_coo_to_csr
+from taper.top_level import _convert_indices_from_csr_to_coo as _convert_indices_from_csr_to_coo
+from taper.top_level import _segment_reduce as _segment_reduce
 from taper.top_level import _shape_as_tensor as _shape_as_tensor
+from taper.top_level import _softmax_backward_data as _softmax_backward_data
 from taper.top_level import get_device_module as get_device_module
 from taper.top_level import has_lapack as has_lapack
 from taper.top_level import has_mkl as has_mkl
@@ -644,11 +654,11 @@ def arctan(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> taper.atan(taper.tensor([0.0, 1.0]))
     tensor([0.0000, 0.7854])
     """
-def arctan2(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor:
-    """Find the angle in radians of the point with height `input` and width `other`.
+def arctan2(input: _Operand, other: _Operand, *, out: Tensor | None = None) -> Tensor:
+    """Find angles: another name of `atan2`.
 
     >>> import taper
-    >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
+    >>> taper.arctan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
     tensor([0.7854, 3.1416])
     """
 def arctan_(input: Tensor) -> Tensor:
@@ -1923,6 +1933,14 @@ def dropout_(input: Tensor, p: _float, train: _bool) -> Tensor:
     >>> taper.dropout_(taper.ones(1, 2), 0.5, train=False)
     tensor([[1., 1.]])
     """
+def dsmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply two matrices, of which one may be sparse: an old name of `spmm`.
+
+    >>> import taper
+    >>> taper.dsmm(taper.eye(2).to_sparse(), taper.ones(2, 1))
+    tensor([[1.],
+            [1.]])
+    """
 def dsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
     """Cut along the third dimension.
 
@@ -2637,6 +2655,13 @@ def histogramdd(input: Tensor, bins: Any, range: Any = None, weight: Tensor | No
     >>> taper.histogramdd(taper.tensor([[0.0, 0.0], [1.0, 1.0]]), 2).hist
     tensor([[1., 0.],
             [0., 1.]])
+    """
+def hsmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """Multiply a sparse matrix with a dense one: an old name of `hspmm`.
+
+    >>> import taper
+    >>> taper.hsmm(taper.eye(2).to_sparse(), taper.ones(2, 1)).sparse_dim()
+    1
     """
 def hsplit(input: Tensor, indices_or_sections: Tensor | _Ints | None = None, *, sections: _Ints | None = None, indices: Any = None) -> tuple[Tensor, ...]:
     """Cut along the second dimension; a vector along its only one.
@@ -3578,7 +3603,7 @@ def mean(input: Tensor, dim: _Ints | None = ..., keepdim: _bool = False, *, dtyp
         tensor([2., 3.])
     """
 @overload
-def median(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def median(input: Tensor) -> Tensor:
     """Find the median, the lower of two middle elements; with `dim` also where it is.
 
     >>> import taper
@@ -3875,7 +3900,7 @@ def nanmean(input: Tensor, dim: _Ints | None = None, keepdim: _bool = False, *, 
     tensor(1.5000)
     """
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor:
+def nanmedian(input: Tensor) -> Tensor:
     """Find the median of the elements that are not NaN; see `median`.
 
     >>> import taper

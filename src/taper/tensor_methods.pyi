@@ -125,6 +125,11 @@ class TensorMethods:
         """The tensor that this one is a view of, None if it is no view."""
     @_base.setter
     def _base(self, value: Tensor | None) -> None: ...
+    @property
+    def _cdata(self) -> _int:
+        """A number that tells tensors apart while they live, also those that share memory."""
+    @_cdata.setter
+    def _cdata(self, value: _int) -> None: ...
     def _coalesced_(self, coalesced: _bool) -> Self:
         """Say whether the coordinates are sorted and different."""
     def _dimI(self) -> _int:
@@ -516,15 +521,15 @@ class TensorMethods:
         >>> taper.atan(taper.tensor([0.0, 1.0]))
         tensor([0.0000, 0.7854])
         """
-    def arctan2(self, other: Tensor) -> Tensor:
-        """Find the angle in radians of the point with height `input` and width `other`.
+    def arctan2(self, other: _Operand) -> Tensor:
+        """Find angles: another name of `atan2`.
 
         >>> import taper
-        >>> taper.atan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
+        >>> taper.arctan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
         tensor([0.7854, 3.1416])
         """
-    def arctan2_(self, other: Tensor) -> Self:
-        """In-place version of `atan2`."""
+    def arctan2_(self, other: _Operand) -> Self:
+        """In-place version of `arctan2`."""
     def arctan_(self) -> Self:
         """In-place version of `atan`.
 
