@@ -13,7 +13,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.elements import Zeros
-from taper.arrays.foreign import as_array
+from taper.arrays.foreign import as_array, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
@@ -49,6 +49,8 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
             return grad
         if grad.ndim == 2 and grad.shape[1:] == shape:
             return column_sums(grad)  # of a bias, in most cases
+    if is_foreign(grad) and grad.dtype is dtype and grad.shape == shape:
+        return grad
     array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target

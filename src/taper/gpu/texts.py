@@ -5,6 +5,7 @@ Owns: the expression of each ufunc and the text around it.  Compiles and launche
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ TYPES: dict[np.dtype, tuple[str, str]] = {
         "f8": "double",
     }.items()
 }
+WIDE = np.dtype("V16")
+"""What is copied, whatever it means."""
+TYPES[WIDE] = ("uint4", "uint4")
 TYPES[np.dtype("f2")] = ("half_t", "float")
 TYPES[BFLOAT16] = ("bfloat_t", "float")
 
@@ -98,6 +102,11 @@ def dtype_kind(dtype: np.dtype) -> str:
 LETTERS = "abcd"
 
 
+def name_of(expression: str) -> str:
+    """What the kernel of an expression is called, in profiles for instance."""
+    return "map_" + re.sub(r"\W+", "_", expression)[:48]
+
+
 def kernel(
     expression: str,
     computed: Sequence[np.dtype],
@@ -105,8 +114,9 @@ def kernel(
     result: np.dtype,
     scalars: Sequence[bool],
     dims: int,
+    is_huge: bool = False,
 ) -> str:
-    """The text of a kernel named `k`.
+    """The text of a kernel, whose name is `name_of(expression)`.
 
     Operands come in their dtypes (`given`), are cast to those of the expression (`computed`), and
     are numbers where `scalars` says so.  `dims` is 0 if all arrays lie alike without gaps, else how
@@ -133,7 +143,7 @@ def kernel(
     lines.append(f"typedef {computing} C;")
     lines.append(f"out[{where}] = put<{TYPES[result][0]}>({expression});")
     body = "\n        ".join(lines)
-    walk = _walk(letters, scalars, dims) if dims else ""
+    walk = _walk(letters, scalars, dims, is_huge) if dims else ""
     form = (
         f"struct Form {{ int length[{dims}]; long long step[{dims}][{len(given) + 1}]; }};\n"
         if dims
@@ -141,7 +151,7 @@ def kernel(
     )
     return (
         f"{PRELUDE}{form}"
-        f'extern "C" __global__ void k({", ".join(parameters)}) {{\n'
+        f'extern "C" __global__ void {name_of(expression)}({", ".join(parameters)}) {{\n'
         "    const long long stride = (long long)gridDim.x * blockDim.x;\n"
         "    const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    for (long long i = first; i < n; i += stride) {\n"
@@ -149,21 +159,25 @@ def kernel(
     )
 
 
-def _walk(letters: str, scalars: Sequence[bool], dims: int) -> str:
-    """Where the operands of element `i` lie; the last dimension is the innermost."""
+def _walk(letters: str, scalars: Sequence[bool], dims: int, is_huge: bool) -> str:
+    """Where the operands of element `i` lie; the last dimension is the innermost.
+
+    Divisions of 64 bits cost more than all else, so elements are counted with 32 where these do.
+    """
+    kind = "long long" if is_huge else "unsigned int"
     names = ["out"] + [each for each, number in zip(letters, scalars, strict=True) if not number]
     columns = [0] + [nr + 1 for nr, number in enumerate(scalars) if not number]
-    lines = ["long long rest = i;", *(f"long long at_{name} = 0;" for name in names)]
+    lines = [f"{kind} rest = ({kind})i;", *(f"long long at_{name} = 0;" for name in names)]
     for dim in range(dims - 1, -1, -1):
         if dim:
             lines.append(
-                f"{{ const long long up = rest / form.length[{dim}]; "
-                f"const long long here = rest - up * form.length[{dim}]; rest = up;"
+                f"{{ const {kind} up = rest / ({kind})form.length[{dim}]; "
+                f"const {kind} here = rest - up * ({kind})form.length[{dim}]; rest = up;"
             )
         else:
-            lines.append("{ const long long here = rest;")
+            lines.append(f"{{ const {kind} here = rest;")
         lines += [
-            f"at_{name} += here * form.step[{dim}][{column}];"
+            f"at_{name} += (long long)here * form.step[{dim}][{column}];"
             for name, column in zip(names, columns, strict=True)
         ]
         lines.append("}")

@@ -224,6 +224,15 @@ _INDICES = ("index", "indices", "lengths", "offsets")
 
 def refuse_mixture(op: Op, array: ForeignArray, arguments: Sequence[Any]) -> None:
     """Raise if tensors that are given beside a foreign array are on other devices."""
+    kind: Any = array.__class__
+    for each in arguments:
+        if isinstance(each, Tensor):
+            if each._array.__class__ is not kind:
+                break
+        elif each.__class__ is list or each.__class__ is tuple:
+            break
+    else:
+        return
     pairs = zip(op.params, arguments, strict=True)
     mixed = [each for param, each in pairs if param.name not in _INDICES]
     tensors = [each for each in flat(mixed) if isinstance(each, Tensor)]

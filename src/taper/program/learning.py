@@ -275,4 +275,4 @@ def _describe(
         if results.live:
             entry.backward, saved = derive(recorder, results.live, build)
         recorder.program.results = (*results.values, *saved)
-        entry.saved = len(saved)
+        entry.saved = recorder.program.kept = len(saved)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import ForeignArray
 from taper.autograd import detours, interception
 from taper.autograd.engine import GraphTask, evaluate
 from taper.autograd.interception import Call
@@ -25,6 +26,7 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.node import Node
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import State, local
+from taper.gpu import state
 from taper.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.program import calls, passes
@@ -54,7 +56,7 @@ class Recorder:
         self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
         # An array that is freed is forgotten, since another may get its identity.
         self._alive: dict[int, Any] = {}
-        existing = [each for each in gc.get_objects() if isinstance(each, Tensor)]
+        existing = [each for each in gc.get_objects() if issubclass(type(each), Tensor)]
         # Whatever is used and not among these was made by the call itself.
         self._existing = {id(each): weakref.ref(each) for each in existing}
         grads = [
@@ -82,7 +84,9 @@ class Recorder:
             self._watch(owner)
         else:
             value.base = base.memory
-        value.offset = array.ctypes.data - owner.ctypes.data
+        value.offset = _bytes_from_start(array, owner)
+        if array.__class__ is not np.ndarray and isinstance(array, ForeignArray):
+            self.program.is_on_device |= array.device.type == "cuda"
         self.program.values.append(value)
         self._values[id(array)] = value
         self._watch(array)
@@ -453,7 +457,7 @@ class Recorder:
         state = local.state
         handlers: dict[Any, Any] = {
             function: functools.partial(_through, function, way, name)
-            for function, (way, name) in calls.special_functions().items()
+            for function, (way, name) in _with_copies(calls.special_functions()).items()
         }
         detours.lead_through("capture", handlers)
         state.recorder = self
@@ -490,6 +494,16 @@ def _forget(alive: dict[int, Any], tables: Any, number: int, _: object) -> None:
         table.pop(number, None)
 
 
+def _with_copies(functions: calls.Special) -> calls.Special:
+    """The same with the copies of the functions that run on a GPU."""
+    if state.runtime is None:
+        return functions
+    from taper.gpu import world  # late: for programs with a GPU
+
+    copies = {world.copy_of(each): way for each, way in functions.items()}
+    return functions | {each: way for each, way in copies.items() if each is not None}
+
+
 def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs: Any) -> Any:
     """The detour of a special function: to the recorder of this thread, if it has one."""
     recorder = local.state.recorder
@@ -510,6 +524,13 @@ def _picks_by_mask(call: Call) -> bool:
         ):
             return True
     return False
+
+
+def _bytes_from_start(array: Any, owner: Any) -> int:
+    if isinstance(array, ForeignArray):
+        return array.offset
+    distance: int = array.ctypes.data - owner.ctypes.data
+    return distance
 
 
 def _outliving(tensor: Tensor, value: Value) -> Tensor | None:
