@@ -130,7 +130,7 @@ PyObject *taper_flipped(PyObject *self, PyObject *const *args, Py_ssize_t count)
     if (array == NULL || !PyTuple_CheckExact(args[1])) Py_RETURN_NONE;
     const int ndim = PyArray_NDIM(array);
     npy_intp strides[NPY_MAXDIMS], offset = 0;
-    memcpy(strides, PyArray_STRIDES(array), ndim * sizeof *strides);
+    for (int dim = 0; dim < ndim; dim++) strides[dim] = PyArray_STRIDE(array, dim); /* a number has none: no memcpy */
     for (Py_ssize_t index = 0; index < PyTuple_GET_SIZE(args[1]); index++) {
         const npy_intp dim = taper_place_in(PyTuple_GET_ITEM(args[1], index), ndim);
         if (dim < 0 || strides[dim] < 0) Py_RETURN_NONE;
