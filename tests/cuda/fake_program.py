@@ -273,6 +273,15 @@ def check_graphed_callables():
     assert torch.allclose(layer.weight.grad, copy.weight.grad)
 
 
+def check_captured_draws():
+    x, found = torch.ones(50).cuda(), []
+    for wrap in (torch.capture, lambda function: function):
+        torch.manual_seed(3)
+        run = wrap(lambda x: torch.nn.functional.dropout(x) + torch.rand_like(x))
+        found.append([run(x).sum().item() for _ in range(6)])
+    assert found[0] == found[1] and len(set(found[0])) == 6, found
+
+
 def check_captured_mixture():
     total = torch.zeros(2)
 
