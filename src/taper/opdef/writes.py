@@ -367,7 +367,9 @@ def _check_outs(
 ) -> None:
     """Raise if one of the results may not be written into its tensor; warn of what is resized."""
     name = op.name if op is not None else label or ""
-    pairs = [(each, array) for each, array in zip(outs, results, strict=True)]
+    pairs = list(zip(outs, results, strict=True))
+    if is_elementwise(op):
+        refuse_shared_output(op, label, outs, arguments)
     for number, (each, array) in enumerate(pairs):
         if check is not None:
             check(each._array, array)
@@ -384,11 +386,12 @@ def _check_outs(
     early = op is not None and op.name in RESIZED_FIRST
     for each, array in pairs if early else ():
         warn_of_resize(each._array.shape, array.shape)
-    refuse_shared_output(op, label, outs, arguments)
+    if not is_elementwise(op):
+        refuse_shared_output(op, label, outs, arguments)
     for each, array in () if early else pairs:
-        _warn_of_parts(op, arguments, each._array)
         for _ in range(1 + _converts(op, arguments, each._array, array)):
             warn_of_resize(each._array.shape, array.shape)
+        _warn_of_parts(op, arguments, each._array)
 
 
 def _warn_of_parts(op: Op | None, arguments: Sequence[Any], target: np.ndarray) -> None:

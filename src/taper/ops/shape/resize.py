@@ -134,8 +134,10 @@ def set_(
             f'different device "{source.device}".  This is no longer allowed; the devices must '
             "match."
         )
-    recorded = _is_recorded(self, tensors)
     own = self._array.dtype
+    if isinstance(source, Tensor):
+        _refuse_kind(memory_of(source).dtype, own)
+    recorded = _is_recorded(self, tensors)
     if source is None:
         array = allocate((0,), own, None, self.device)
     elif isinstance(source, UntypedStorage | TypedStorage):
@@ -149,11 +151,6 @@ def set_(
         )
     else:
         array = memory_of(source)
-        if array.dtype != own:
-            names = [C_NAMES[dtypes.FROM_NUMPY[each]] for each in (array.dtype, own)]
-            raise RuntimeError(
-                f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}"
-            )
         if size is not None:
             strides = row_major(tuple(size)) if stride is None else tuple(stride)
             array = strided_view.op.kernel(array, tuple(size), strides, storage_offset)
@@ -167,6 +164,14 @@ def set_(
             self, Unimplemented("derivative for set_ is not implemented", tensors, [self])
         )
     return self
+
+
+def _refuse_kind(given: np.dtype[Any], own: np.dtype[Any]) -> None:
+    if given != own:
+        names = [C_NAMES[dtypes.FROM_NUMPY[each]] for each in (given, own)]
+        raise RuntimeError(
+            f"Could not set tensor of type {names[0]} to a tensor of type {names[1]}"
+        )
 
 
 def _is_recorded(target: Tensor, tensors: list[Tensor]) -> bool:
