@@ -1,4 +1,4 @@
-"""Training steps on a GPU, taper and PyTorch in turns in one process: milliseconds and their ratio.
+"""Training steps on a GPU in one process: taper, taper captured, and PyTorch, in milliseconds.
 
     python benchmarks/on_cuda.py [NAME ...]
 
@@ -8,6 +8,7 @@ Needs a GPU, CuPy and PyTorch with CUDA.  A name chooses the workloads that cont
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import time
 from collections.abc import Callable
@@ -218,7 +219,7 @@ WORKLOADS = (
 )
 
 
-def measure(step: Step, wait: Callable[[], Any], seconds: float = 0.4) -> float:
+def measure(step: Step, wait: Callable[[], Any], seconds: float = 0.25) -> float:
     """Milliseconds of a step, the best of some rounds."""
     wait()
     began, count = time.perf_counter(), 0
@@ -242,24 +243,30 @@ def main() -> None:
             continue
         times: list[float] = []
         notes = ""
-        for torch in packages:
+        for torch, captures in ((packages[0], False), (packages[0], True), (packages[1], False)):
             try:
                 torch.manual_seed(0)
-                step = make(torch)
-                for _ in range(3):
+                step = torch.capture(make(torch)) if captures else make(torch)
+                for _ in range(8 if captures else 3):
                     loss = step()
                 best = min(measure(step, torch.cuda.synchronize) for _ in range(2))
                 if loss.numel() == 1:
                     notes += f" loss {float(loss.detach()):.4f}"
                 notes += f" peak {torch.cuda.max_memory_allocated() / 2**20:.0f} MB"
+                if captures:
+                    notes += f" ({step.explain().splitlines()[-1][:100]})"  # type: ignore[attr-defined]
+                del step, loss
+                gc.collect()
+                torch.cuda.empty_cache()
                 torch.cuda.reset_peak_memory_stats()
             except Exception as error:
                 best = float("nan")
                 notes += f" {type(error).__name__}: {str(error)[:120]}"
             times.append(best)
         print(
-            f"{make.__name__:16} taper {times[0]:9.3f} ms  PyTorch {times[1]:9.3f} ms  "
-            f"{times[0] / times[1]:6.2f} {notes}",
+            f"{make.__name__:16} eager {times[0]:9.3f} captured {times[1]:9.3f} "
+            f"PyTorch {times[2]:9.3f} ms  {times[0] / times[2]:6.2f} {times[1] / times[2]:6.2f} "
+            f"{notes}",
             flush=True,
         )
 

@@ -4,6 +4,7 @@
  * Twins: `gpu.array.address_in_python`, and CuPy's launch.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -85,7 +86,7 @@ typedef struct {
     void *address, *stream;
     Py_ssize_t size, nbytes;
     FreeList *home;
-    PyObject *owner;
+    PyObject *owner, *weak_references;
 } Block;
 
 static FreeList lists[LISTS];
@@ -140,7 +141,7 @@ static Block *take(Py_ssize_t nbytes) {
     block->size = size;
     block->nbytes = nbytes;
     block->home = list;
-    block->owner = NULL;
+    block->owner = block->weak_references = NULL;
     in_use += size;
     if (in_use > most_in_use) most_in_use = in_use;
     blocks_taken++;
@@ -163,6 +164,7 @@ static void give(PyObject *self) {
         if (list->count < list->room) list->addresses[list->count++] = block->address;
     }
     Py_XDECREF(block->owner);
+    if (block->weak_references != NULL) PyObject_ClearWeakRefs(self);
     PyObject_Free(self);
 }
 
@@ -194,6 +196,7 @@ static PyTypeObject block_type = {
     .tp_dealloc = give,
     .tp_getset = block_properties,
     .tp_as_buffer = &block_buffer,
+    .tp_weaklistoffset = offsetof(Block, weak_references),
     .tp_flags = Py_TPFLAGS_DEFAULT,
 };
 
@@ -246,6 +249,28 @@ PyObject *taper_drop_blocks(PyObject *self, PyObject *least) {
             list->count--;
         }
     }
+    return found;
+}
+
+/* hold_blocks(stream): all free blocks of a stream, which are in use from now on */
+PyObject *taper_hold_blocks(PyObject *self, PyObject *stream) {
+    void *wanted = PyLong_AsVoidPtr(stream);
+    if (wanted == NULL && PyErr_Occurred()) return NULL;
+    PyObject *found = PyList_New(0);
+    void *before = current;
+    current = wanted;
+    for (int place = 0; found != NULL && place < LISTS; place++) {
+        while (lists[place].size && lists[place].stream == wanted && lists[place].count) {
+            PyObject *block = (PyObject *)take(lists[place].size);
+            if (block == NULL || PyList_Append(found, block) < 0) {
+                Py_XDECREF(block);
+                Py_CLEAR(found);
+                break;
+            }
+            Py_DECREF(block);
+        }
+    }
+    current = before;
     return found;
 }
 
@@ -314,4 +339,85 @@ PyObject *taper_map_dense(PyObject *self, PyObject *const *args, Py_ssize_t coun
         return PyErr_Format(PyExc_RuntimeError, "CUDA error: launch failed (%d)", error);
     }
     return made;
+}
+
+/* --- products ------------------------------------------------------------------------------------------------------
+ *
+ * cuBLAS counts along columns: a row-major product A B is its product of B and A, each seen turned over.
+ * Twin: `_product` of gpu/products.py, through CuPy, which refuses while a graph is captured. */
+
+typedef int (*Product)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
+                       const void *, void *, int, int, int, int);
+typedef int (*Products)(void *, int, int, int, int, int, const void *, const void *, int, int, long long, const void *,
+                        int, int, long long, const void *, void *, int, int, long long, int, int, int);
+static Product one_product;
+static Products many_products;
+static void *handle;
+
+/* know_products(cublasGemmEx, cublasGemmStridedBatchedEx, handle): addresses */
+PyObject *taper_know_products(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "know_products(one, many, handle)");
+    one_product = (Product)PyLong_AsVoidPtr(args[0]);
+    many_products = (Products)PyLong_AsVoidPtr(args[1]);
+    handle = PyLong_AsVoidPtr(args[2]);
+    if (PyErr_Occurred()) return NULL;
+    Py_RETURN_NONE;
+}
+
+typedef struct {
+    int turned;
+    npy_intp leading, stride;
+} Lying;
+
+/* How the last two dimensions lie; 0 if neither rows nor columns are in one piece. */
+static int lies(PyArrayObject *array, Lying *found) {
+    const int ndim = PyArray_NDIM(array);
+    const npy_intp item = PyArray_ITEMSIZE(array), *shape = PyArray_DIMS(array) + ndim - 2,
+                   *steps = PyArray_STRIDES(array) + ndim - 2;
+    const npy_intp rows = shape[0], columns = shape[1], down = steps[0] / item, along = steps[1] / item;
+    if ((along == 1 || columns == 1) && (down >= columns || rows == 1)) {
+        found->turned = 0;
+        found->leading = rows > 1 && down > columns ? down : columns;
+    } else if ((down == 1 || rows == 1) && (along >= rows || columns == 1)) {
+        found->turned = 1;
+        found->leading = columns > 1 && along > rows ? along : rows;
+    } else {
+        return 0;
+    }
+    found->stride = ndim == 3 ? PyArray_STRIDE(array, 0) / item : 0;
+    return 1;
+}
+
+/* device_product(left, right, out, data, written, computed): the products of matrices, or of stacks of them, into a
+ * one whose rows are in one piece; the numbers are cuBLAS's types.  True, or None if the matrices lie otherwise. */
+PyObject *taper_device_product(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    static const float single[2] = {1, 0};
+    static const double wide[2] = {1, 0};
+    if (count != 6 || one_product == NULL || !PyArray_Check(args[0]) || !PyArray_Check(args[1]) || !PyArray_Check(args[2]))
+        return PyErr_Format(PyExc_TypeError, "device_product(left, right, out, data, written, computed)");
+    PyArrayObject *left = (PyArrayObject *)args[0], *right = (PyArrayObject *)args[1], *out = (PyArrayObject *)args[2];
+    const int data = (int)PyLong_AsLong(args[3]), written = (int)PyLong_AsLong(args[4]),
+              computed = (int)PyLong_AsLong(args[5]);
+    if (PyErr_Occurred()) return NULL;
+    const int ndim = PyArray_NDIM(out), first = PyArray_NDIM(left), second = PyArray_NDIM(right);
+    if (ndim < 2 || ndim > 3 || first < 2 || first > 3 || second < 2 || second > 3) Py_RETURN_NONE;
+    Lying one, other, result;
+    if (!lies(left, &one) || !lies(right, &other) || !lies(out, &result) || result.turned) Py_RETURN_NONE;
+    const int rows = (int)PyArray_DIM(out, ndim - 2), columns = (int)PyArray_DIM(out, ndim - 1);
+    const int inner = (int)PyArray_DIM(left, first - 1);
+    const npy_intp stack = ndim == 3 ? PyArray_DIM(out, 0) : 1;
+    const void *numbers = data == 1 ? (const void *)wide : (const void *)single;
+    const void *zero = data == 1 ? (const void *)(wide + 1) : (const void *)(single + 1);
+    int error;
+    if (stack == 1)
+        error = one_product(handle, other.turned, one.turned, columns, rows, inner, numbers, PyArray_DATA(right), data,
+                            (int)other.leading, PyArray_DATA(left), data, (int)one.leading, zero, PyArray_DATA(out),
+                            written, (int)result.leading, computed, -1);
+    else
+        error = many_products(handle, other.turned, one.turned, columns, rows, inner, numbers, PyArray_DATA(right), data,
+                              (int)other.leading, other.stride, PyArray_DATA(left), data, (int)one.leading, one.stride,
+                              zero, PyArray_DATA(out), written, (int)result.leading, result.stride, (int)stack,
+                              computed, -1);
+    if (error) return PyErr_Format(PyExc_RuntimeError, "CUDA error: a product failed (cuBLAS %d)", error);
+    Py_RETURN_TRUE;
 }

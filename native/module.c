@@ -128,7 +128,10 @@ static PyMethodDef methods[] = {
     ROW_OF_ONE(take_block),
     ROW_OF_ONE(block_counts),
     ROW_OF_ONE(drop_blocks),
+    ROW_OF_ONE(hold_blocks),
     ROW(map_dense),
+    ROW(know_products),
+    ROW(device_product),
     {NULL, NULL, 0, NULL},
 };
 

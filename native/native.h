@@ -172,6 +172,9 @@ ONE(use_stream);
 ONE(take_block);
 ONE(block_counts);
 ONE(drop_blocks);
+ONE(hold_blocks);
 SEVERAL(map_dense);
+SEVERAL(know_products);
+SEVERAL(device_product);
 
 #endif

@@ -47,12 +47,12 @@ def test_copies(copied):
 
 def test_functions_look_for_proxies_only_while_there_are_some():
     fx.symbolic_trace(lambda x: taper.relu(x))
-    assert taper.relu not in detours.functions_on_a_detour("tracing")
+    assert taper.relu not in detours.functions_on_a_detour("overrides")
     proxy = fx.Proxy(fx.Graph().placeholder("x"))
-    assert taper.relu in detours.functions_on_a_detour("tracing")
+    assert taper.relu in detours.functions_on_a_detour("overrides")
     assert taper.equal(taper.relu(taper.tensor([-1.0])), taper.zeros(1))
     del proxy
-    assert taper.relu not in detours.functions_on_a_detour("tracing")
+    assert taper.relu not in detours.functions_on_a_detour("overrides")
 
 
 def test_a_function_called_first_without_a_proxy_is_still_seen():

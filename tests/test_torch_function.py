@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import pickle
+import subprocess
+import sys
 import threading
 
+import numpy as np
 import pytest
 
 import taper
@@ -217,3 +220,61 @@ def test_a_class_may_have_attributes_with_our_names():
     assert x.grad.tolist() == [2, 2]
     del x._meta
     assert not hasattr(x, "_meta")
+
+
+REFUSED = {
+    "exp": lambda a: taper.exp(a),
+    "add": lambda a: taper.add(a, 1),
+    "other": lambda a: taper.add(taper.ones(3), a),
+    "stack": lambda a: taper.stack([a]),
+    "F.gelu": lambda a: F.gelu(a),
+    "Tensor.add": lambda a: taper.Tensor.add(a, 1),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_arrays_are_refused_on_a_detour_as_without_one(name):
+    array = np.ones(3, np.float32)
+
+    def text():
+        with pytest.raises(TypeError) as caught:
+            REFUSED[name](array)
+        return str(caught.value)
+
+    expected = text()
+    kept = made(2)
+    assert taper.exp in detours.functions_on_a_detour("overrides")
+    assert text() == expected
+    seen = []
+    with Log(seen):
+        assert text() == expected
+    assert seen in ([], ["torch.ones"])
+    assert kept.note == "here"
+
+
+def test_operators_leave_arrays_to_numpy():
+    array = np.ones(3, np.float32)
+    assert type(made(3) + array) is Meta
+    seen = []
+    with Log(seen), pytest.raises(TypeError, match="unsupported operand"):
+        taper.ones(3) + "1"
+    assert seen == ["torch.ones"]
+
+
+LATER = """
+import sys
+import taper
+class Own(taper.Tensor): pass
+x = taper.ones(2, 2).as_subclass(Own)
+assert type(x + 1) is Own
+assert not {"taper.nn", "taper.linalg", "taper.ops.special.gamma"} & set(sys.modules)
+found = [taper.lgamma(x), x.digamma(), x.softmax(0), taper.linalg.norm(x), taper.fft.fft(x)]
+found += [taper.nn.functional.gelu(x), taper.special.erfcx(x), taper.nn.Linear(2, 1)(x)]
+found += [taper.distributions.Normal(x, x).cdf(x), taper.nn.init.normal_(x)]
+print({type(each).__name__ for each in found})
+"""
+
+
+def test_functions_ask_that_are_loaded_after_the_first_instance():
+    run = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "{'Own'}"

@@ -571,7 +571,7 @@ def arange(start: _Operand | None = None, end: _Operand | None = None, step: _Nu
         step: distance of neighbours, 1 by default; negative to count down.
         out: tensor that receives the result.
         dtype: dtype of the result; by default int64, or the default dtype if a number is a float.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (⌈(end - start) / step⌉,)
@@ -1988,7 +1988,7 @@ def empty(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, d
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory, row-major by default.
 
@@ -2005,7 +2005,7 @@ def empty_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | 
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -2156,7 +2156,7 @@ def eye(n: _int, m: _int | None = None, *, out: Tensor | None = None, dtype: _dt
         m: number of columns; `n` by default.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (n, m).
@@ -2385,7 +2385,7 @@ def full(size: _Ints, fill_value: _Number, *, out: Tensor | None = None, dtype: 
         fill_value: the value, a number or a 0-d tensor.
         out: tensor that receives the result.
         dtype: dtype of the result; by default that of the value.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -2403,7 +2403,7 @@ def full_like(input: Tensor, fill_value: _Number, *, dtype: _dtype | None = None
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         fill_value: the value, a number or a 0-d tensor.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -3065,7 +3065,7 @@ def linspace(start: _Operand, end: _Operand, steps: _int, *, out: Tensor | None 
         steps: how many numbers.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (steps,)
@@ -4134,7 +4134,7 @@ def normal(mean: _Operand | None = None, std: _Operand | None = None, size: _Int
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result, where both are numbers.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: `size`; the shape of `mean` and `std`, broadcast together, where one of them is a tensor.
@@ -4183,7 +4183,7 @@ def ones(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, dt
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -4199,7 +4199,7 @@ def ones_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | N
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -4489,7 +4489,7 @@ def rand(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None =
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -4507,7 +4507,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, dtype: _dtyp
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -4530,7 +4530,7 @@ def randint(*bounds: Any, low: _Number | None = None, high: _Number | None = Non
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result; by default int64.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -4558,7 +4558,7 @@ def randn(*sizes: _Ints, size: _Ints | None = None, generator: Generator | None 
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -4576,7 +4576,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, dtype: _dty
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -4596,7 +4596,7 @@ def randperm(n: _int, *, generator: Generator | None = None, out: Tensor | None 
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (n,)
@@ -5621,7 +5621,7 @@ def tensor(data: Any, *, dtype: _dtype | None = None, device: _Device | None = N
     Args:
         data: a number, a nested sequence of numbers, a NumPy array or a tensor.
         dtype: dtype of the result; by default that of the data, Python floats in the default dtype.
-        device, pin_memory: only ordinary CPU memory is provided.
+        device, pin_memory: where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Returns: a new leaf tensor without history.
@@ -6172,7 +6172,7 @@ def zeros(*sizes: _Ints, size: _Ints | None = None, out: Tensor | None = None, d
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -6189,7 +6189,7 @@ def zeros_like(input: Tensor, *, dtype: _dtype | None = None, layout: _layout | 
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 

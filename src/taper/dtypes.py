@@ -252,10 +252,6 @@ class _Default(_Immutable):
     def complex(self) -> dtype:
         return self.float.to_complex()
 
-    @property
-    def complex_numpy(self) -> np.dtype[Any]:
-        return self.float.to_complex().numpy
-
 
 default = _Default()
 object.__setattr__(default, "float", float32)

@@ -300,13 +300,18 @@ def finish(array: np.ndarray, requires_grad: Any = False, where: Device = CPU) -
     """Return a new leaf on `array`, or a copy of it elsewhere; in inference mode inferred."""
     if where is not CPU and not is_foreign(array):
         array = place_of(where).from_ndarray(array, where)
-    made = wrap(array)
-    if local.state.mode & INFERENCE:
-        made._counter = INFERENCE_COUNTER
+    made = inferred(wrap(array))
     mark_made(made)
     if requires_grad:
         check_differentiable(array.dtype)
         made._requires_grad = True
+    return made
+
+
+def inferred(made: Tensor) -> Tensor:
+    """Return a new tensor, in inference mode as an inference tensor."""
+    if local.state.mode & INFERENCE:
+        made._counter = INFERENCE_COUNTER
     return made
 
 

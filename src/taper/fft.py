@@ -5,6 +5,7 @@
 tensor([4.+0.j, 0.+0.j, 0.+0.j])
 """
 
+from taper.autograd.overrides import has_grown as _has_grown
 from taper.ops.fft.frequencies import fft_fftfreq as fftfreq
 from taper.ops.fft.frequencies import fft_fftshift as fftshift
 from taper.ops.fft.frequencies import fft_ifftshift as ifftshift
@@ -52,3 +53,5 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+_has_grown(globals())

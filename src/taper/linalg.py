@@ -6,6 +6,7 @@
 tensor([1., 1.])
 """
 
+from taper.autograd.overrides import has_grown as _has_grown
 from taper.ops.linalg.checks import LinAlgError
 from taper.ops.linalg.cholesky import linalg_cholesky as cholesky
 from taper.ops.linalg.cholesky import linalg_cholesky_ex as cholesky_ex
@@ -93,3 +94,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+_has_grown(globals())

@@ -17,7 +17,7 @@ from taper.autograd.overrides import watch
 from taper.autograd.tensor_api import _get_backward_hooks, set_leaf_flag
 from taper.autograd.views import meta_of, requires_grad
 from taper.device import META
-from taper.factory import NO_INTEGER_GRADIENTS, finish
+from taper.factory import NO_INTEGER_GRADIENTS, finish, inferred
 from taper.storage import TypedStorage, copied_memory, storage_of
 from taper.tensor import Tensor, element_strides, storage_offset, wrap
 from taper.userwarning import warn_user
@@ -65,7 +65,7 @@ def _rebuild_tensor_v2(
     array = on_bytes(
         storage._memory, storage.dtype.numpy, storage_offset, tuple(size), tuple(stride)
     )
-    made = showing(array, change_of(metadata or {}))
+    made = inferred(showing(array, change_of(metadata or {})))
     if requires_grad:
         set_leaf_flag(made, True, NO_INTEGER_GRADIENTS)
     return made
@@ -123,17 +123,22 @@ def reduce_tensor(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 # --- deepcopy --------------------------------------------------------------------------------
 
 
-def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
-    """Return a leaf with a copy of the storage, of the gradient and of the Python attributes."""
-    if id(self) in memo:
-        return memo[id(self)]
-    if not self.is_leaf:
+def require_leaf(tensor: Tensor) -> None:
+    """Raise for a tensor that was computed: `deepcopy` does not copy its history."""
+    if not tensor.is_leaf:
         raise RuntimeError(
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
             "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
             "because of a torch.nn.utils.weight_norm usage, see "
             "https://github.com/pytorch/pytorch/pull/103001"
         )
+
+
+def deepcopy_tensor(self: Tensor, memo: dict[Any, Any]) -> Any:
+    """Return a leaf with a copy of the storage, of the gradient and of the Python attributes."""
+    if id(self) in memo:
+        return memo[id(self)]
+    require_leaf(self)
     array = self._array  # computed, if it is a conjugate
     memory = all_bytes(array)
     made = finish(

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from taper.autograd.overrides import has_grown as _has_grown
 from taper.factory import refuse as _refuse
 from taper.ops.activation import softmax as softmaxes
 from taper.ops.elementwise import rounding, trigonometry, unary
@@ -148,3 +149,5 @@ __all__ = [
     "xlogy",
     "zeta",
 ]
+
+_has_grown(globals())

@@ -13,7 +13,7 @@ The slots, all set by whoever makes a Tensor:
     _output_nr      which output of that node it is
     _counter        version counter, None until the first view or write
     _view           ViewRecord if it is a tracked view
-    _autograd_meta           AutogradMeta: gradient, accumulator, hooks; None for most
+    _autograd_meta  AutogradMeta: gradient, accumulator, hooks; None for most
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Tensor(TensorMethods):
     # Binary operators of NumPy arrays and scalars give way to ours.
     __array_priority__ = 1000
 
-    # Every tensor is dense.
+    # True of no dense tensor; sparse ones have a class that says what they are (D17).
     is_mps = is_xpu = is_ipu = is_hpu = is_mtia = is_maia = is_xla = False
     is_vulkan = is_sparse = is_sparse_csr = is_mkldnn = is_quantized = is_nested = False
 
@@ -348,12 +348,7 @@ def array_or_sparse(tensor: Tensor) -> Any:
 
 def array_of(value: Any) -> Any:
     """The array of a Tensor, and anything else as it is, for decisions that have no derivative."""
-    if not isinstance(value, Tensor):
-        return value
-    try:
-        return value._array
-    except AttributeError:
-        return value._outline  # type: ignore[attr-defined]
+    return outline_of(value) if isinstance(value, Tensor) else value
 
 
 def is_complex(value: Any) -> bool:

@@ -3403,7 +3403,7 @@ class TensorMethods:
         Args:
             data: a number, a nested sequence of numbers, a NumPy array or a tensor.
             dtype: dtype of the result; by default that of this tensor.
-            device, pin_memory: only ordinary CPU memory is provided.
+            device, pin_memory: where elements are stored; none can be pinned.
             requires_grad: whether autograd records what is computed from the result.
 
         Returns: a new leaf tensor without history.
@@ -3420,7 +3420,7 @@ class TensorMethods:
             sizes: the lengths, one by one or as one tuple.
             size: the lengths, as a keyword.
             dtype: dtype of the result; by default that of this tensor.
-            layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+            layout, device, pin_memory: how and where elements are stored; none can be pinned.
             requires_grad: whether autograd records what is computed from the result.
 
         Shape: the given lengths.

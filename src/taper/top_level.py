@@ -15,6 +15,7 @@ import numpy as np
 from taper import dtypes
 from taper.absent.answers import refused_class
 from taper.autograd import anomaly_mode, overrides
+from taper.autograd.overrides import has_grown as _has_grown
 from taper.backends import cuda, cudnn, mkl, mkldnn, mps, openmp
 from taper.device import device as Device
 from taper.ops.activation.softmax import softmax_backward
@@ -250,3 +251,6 @@ def _cast_Long(input: Tensor, non_blocking: bool = False) -> Tensor:
     tensor([1])
     """
     return input.to(dtypes.int64)
+
+
+_has_grown(globals())

@@ -303,3 +303,13 @@ def test_d12_propagation_can_be_switched_off(torch):
             assert not module._is_fwd_grad_enabled()
             assert module.unpack_dual(dual * 2).tangent is None
         assert values(module.unpack_dual(dual * 2).tangent) == [2.0, 2.0]
+
+
+def test_set_has_no_tangent(torch):
+    module = forward_ad(torch)
+    with module.dual_level():
+        dual = module.make_dual(torch.ones(2), torch.ones(2))
+        for call in (lambda: dual.set_(), lambda: torch.ones(2).set_(dual)):
+            assert error(call).startswith(
+                "NotImplementedError: Trying to use forward AD with set_ that does not support it"
+            )

@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.native import native
+from taper.autograd.provenance import folders
 from taper.gpu.array import CudaArray, address, new_array, root_block
+from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
 
 SIZE = 1 << 30
@@ -36,12 +39,22 @@ def _reserve() -> int:
     return found
 
 
+def _renew(place: Any, result: Any) -> None:
+    """Write results where those of the first call are."""
+    if isinstance(place, np.ndarray):
+        np.copyto(place, result)
+    elif isinstance(place, tuple | list):
+        for one, other in zip(place, result, strict=True):
+            _renew(one, other)
+
+
 class Runtime:
     """What `taper.gpu.cupy_runtime.Runtime` offers, computed by NumPy."""
 
     name = "fake"
     kernels = None
     stream = 0
+    streams = 0
 
     def __init__(self, limit: int = SIZE) -> None:
         self.start = _reserve()
@@ -52,13 +65,18 @@ class Runtime:
         self.free: dict[int, list[int]] = collections.defaultdict(list)
         self.sizes: dict[int, int] = {}
         self.pool = new_pool(self._allocate, self._release, lambda: self.stream, self.room)
+        self.work: Any = None  # what a graph that is being written does, as calls
+        folders.append(__file__)
         self.lent = collections.Counter()
 
     def _allocate(self, size: int) -> int:
         if self.free[size]:
             return self.free[size].pop()
         if self.next + size > self.limit:
-            raise MemoryError
+            larger = [each for each, places in self.free.items() if each > size and places]
+            if not larger:
+                raise MemoryError
+            return self.free[min(larger)].pop()
         found = self.start + self.next
         self.next += size
         self.sizes[found] = size
@@ -94,21 +112,35 @@ class Runtime:
         return value
 
     def adopt(self, array: np.ndarray) -> Any:
-        block = self.pool.take(array.nbytes)
+        block, original = self.pool.take(array.nbytes), array
         if not array.flags.forc:
             array = array.copy(order="K") if array.copy(order="K").flags.forc else array.copy()
         made = new_array(CudaArray, array.shape, array.dtype, block, 0, array.strides)
         if made.size:
-            self.lend(made)[...] = array
+            self._do(np.copyto, self.lend(made), original)
         return made
 
+    def _do(self, function: Any, *args: Any, **options: Any) -> Any:
+        """Call a function; in a graph, again at each launch, with its results in the same place."""
+        result = function(*args, **options)
+        if isinstance(result, np.generic):
+            result = np.asarray(result)
+        if self.work is not None:
+            self.work.append((function, args, options, result))
+        return result
+
     def assign(self, target: Any, value: Any) -> None:
-        self.lend(target)[...] = self.lend(value) if value.__class__ is CudaArray else value
+        value = self.lend(value) if value.__class__ is CudaArray else value
+        self._do(np.copyto, self.lend(target), value, casting="unsafe")
 
     def copy_in(self, target: Any, source: np.ndarray) -> None:
-        self.lend(target)[...] = source
+        if self.work is None or source.size > 1:
+            self._do(np.copyto, self.lend(target), source.copy())
+        else:
+            np.copyto(self.lend(target), source)
 
     def copy_out(self, target: np.ndarray, source: Any) -> None:
+        refuse_capture("numbers are read")
         target[...] = self.lend(source)
 
     def function(self, module: str, name: str) -> Any:
@@ -118,13 +150,43 @@ class Runtime:
         if name in LACKING or space is None:
             return None
         found = getattr(space, name, None)
-        if found is not None:
-            self.lent[name] += 1
-        return found
+        if found is None:
+            return None
+        self.lent[name] += 1
+        return lambda *args, **options: self._do(found, *args, **options)
+
+    def scatter(self, called: Any) -> Any:
+        return lambda *args: self._do(called.at, *args)
+
+    # --- graphs: a launch makes all calls again, on what lies in memory then ---------------------
 
     @staticmethod
-    def scatter(called: Any) -> Any:
-        return called.at
+    def properties() -> dict[str, Any]:
+        return {"multiProcessorCount": 132, "maxThreadsPerMultiProcessor": 2048}
+
+    def new_stream(self, priority: int) -> int:
+        self.streams += 1
+        return self.streams * 64
+
+    def use_stream(self, stream: int) -> None:
+        self.stream = stream
+        if native is not None:
+            native.use_stream(stream)
+
+    def begin_capture(self, stream: int) -> None:
+        self.work, self.before = [], self.memory[: self.next]
+
+    def end_capture(self, stream: int) -> Any:
+        found, self.work = self.work, None
+        self.memory[: len(self.before)] = self.before  # nothing was done but written down
+        return found
+
+    def launch_graph(self, handle: Any) -> None:
+        for function, args, options, result in handle:
+            _renew(result, function(*args, **options))
+
+    def drop_graph(self, handle: Any) -> None:
+        handle.clear()
 
     @staticmethod
     def elementwise(called: Any, inputs: Any, out: Any) -> Any:

@@ -148,6 +148,153 @@ def check_writes():
     assert host.sum().item() == 66
 
 
+def _net():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Conv2d(1, 4, 3, padding=1),
+        torch.nn.BatchNorm2d(4),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(4 * 16, 3),
+    ).cuda()
+
+
+def _losses(captures, steps=8):
+    """The losses of a training whose batches, learning rate and clipping come from outside."""
+    net = _net()
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+        optimizer.step()
+        scheduler.step()
+        return loss
+
+    run = torch.capture(step) if captures else step
+    losses = []
+    for nr in range(steps):
+        x = torch.arange(32.0).reshape(2, 1, 4, 4).sub(nr).cos().cuda()
+        losses.append(run(x, torch.full((2, 3), nr / 4).cuda()))
+    numbers = [each.item() for each in losses]  # each loss has memory of its own
+    numbers += [p.sum().item() for p in net.parameters()] + [net[1].running_var.sum().item()]
+    return [*numbers, net[1].num_batches_tracked.item(), net[0].weight._version], run
+
+
+def check_captured_training():
+    eager, _ = _losses(False)
+    captured, run = _losses(True)
+    assert np.allclose(eager, captured, rtol=1e-5), (eager, captured)
+    assert "graphs and" in run.explain(), run.explain()
+
+
+def check_captured_forward():
+    weight = torch.arange(4.0).cuda().requires_grad_()
+    forward = torch.capture(lambda x: (x * weight).sin().sum())
+    kept = []
+    for nr in range(8):
+        x = torch.full((4,), float(nr)).cuda()
+        weight.grad = None
+        loss = forward(x)
+        if nr == 6:
+            other = forward(x + 1)  # a second pass while the first is not through
+            other.backward()
+        loss.backward()
+        kept.append(weight.grad)
+        wanted = x.cpu() * (x.cpu() * torch.arange(4.0)).cos()
+        if nr == 6:
+            wanted = wanted + (x.cpu() + 1) * ((x.cpu() + 1) * torch.arange(4.0)).cos()
+        assert torch.allclose(weight.grad.cpu(), wanted), nr
+    assert len({each.sum().item() for each in kept}) == 8  # held gradients keep their numbers
+
+
+def check_held_gradients():
+    weight = torch.ones(3).cuda().requires_grad_()
+
+    @torch.capture
+    def step(x):
+        weight.grad = None
+        (weight * x).sum().backward()
+
+    kept = []
+    for nr in range(12):
+        step(torch.full((3,), float(nr)).cuda())
+        kept.append(weight.grad)
+    assert [each[0].item() for each in kept] == list(map(float, range(12)))
+    accumulated = torch.capture(lambda x: (weight * x).sum().backward())
+    weight.grad = None
+    for _ in range(8):
+        accumulated(torch.ones(3).cuda())
+    assert weight.grad.tolist() == [8.0] * 3
+    with torch.no_grad():
+        weight.data = torch.full((3,), 2.0).cuda()  # another memory
+    weight.grad = None
+    accumulated(torch.ones(3).cuda())
+    assert weight.grad.tolist() == [1.0] * 3
+
+
+def check_graphs_by_hand():
+    x, weight = torch.ones(4, device="cuda"), torch.full((4,), 2.0).cuda().requires_grad_()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        assert torch.cuda.is_current_stream_capturing()
+        weight.grad = None
+        y = x * weight
+        y.sum().backward()
+    assert not torch.cuda.is_current_stream_capturing()
+    for number in (3.0, 5.0):
+        x.copy_(torch.full((4,), number))
+        graph.replay()
+        assert y.tolist() == [2 * number] * 4 and weight.grad.tolist() == [number] * 4
+    try:
+        torch.cuda.CUDAGraph().replay()
+    except RuntimeError as error:
+        assert "without a preceding successful capture" in str(error)
+    else:
+        raise AssertionError("an empty graph was replayed")
+
+
+def check_graphed_callables():
+    layer = torch.nn.Linear(3, 2).cuda()
+    copy = torch.nn.Linear(3, 2).cuda()
+    copy.load_state_dict(layer.state_dict())
+    x = torch.ones(4, 3).cuda()
+    made = torch.cuda.make_graphed_callables(layer, (x,))
+    assert made is layer
+    for nr in range(4):
+        x = torch.full((4, 3), nr / 2).cuda()
+        losses = [each(x).square().sum() for each in (made, copy)]
+        assert torch.allclose(*losses)
+        for each in losses:
+            each.backward()
+    assert torch.allclose(layer.weight.grad, copy.weight.grad)
+
+
+def check_captured_draws():
+    x, found = torch.ones(50).cuda(), []
+    for wrap in (torch.capture, lambda function: function):
+        torch.manual_seed(3)
+        run = wrap(lambda x: torch.nn.functional.dropout(x) + torch.rand_like(x))
+        found.append([run(x).sum().item() for _ in range(6)])
+    assert found[0] == found[1] and len(set(found[0])) == 6, found
+
+
+def check_captured_mixture():
+    total = torch.zeros(2)
+
+    @torch.capture
+    def step(x, y):
+        total.add_(x)  # on the processor
+        return (x.cuda() * 2 + y).sum()
+
+    found = [step(torch.full((2,), float(nr)), torch.ones(2).cuda()).item() for nr in range(6)]
+    assert found == [4.0 * nr + 2 for nr in range(6)], found
+    assert total.tolist() == [15.0, 15.0]
+
+
 def check_rows_of_the_table():
     import table
 

@@ -14,6 +14,7 @@ if not taper.cuda.is_available():
     pytest.skip("there is no GPU", allow_module_level=True)
 
 sys.path.insert(0, os.path.dirname(__file__))
+import fake_program
 import table
 
 # Rows whose results differ on a GPU and may: see docs/architecture.md, D16.
@@ -27,7 +28,7 @@ def test_row_of_the_operator_table(case):
     assert not table.problems_of(case)
 
 
-def _curve(device, steps=30):
+def _curve(device, steps=30, captures=False):
     taper.manual_seed(0)
     nn = taper.nn
     net = nn.Sequential(
@@ -44,18 +45,42 @@ def _curve(device, steps=30):
     x, y = taper.randn(32, 1, 14, 14), taper.arange(32).remainder(10)
     net, x, y = net.to(device), x.to(device), y.to(device)
     optimizer = taper.optim.Adam(net.parameters(), lr=1e-3)
-    losses = []
-    for _ in range(steps):
+
+    def step(x, y):
         optimizer.zero_grad()
         loss = taper.nn.functional.cross_entropy(net(x), y)
         loss.backward()
         optimizer.step()
-        losses.append(loss.item())
-    return losses
+        return loss
+
+    run = taper.capture(step) if captures else step
+    return [run(x, y).item() for _ in range(steps)]
 
 
 def test_a_network_trains_with_the_curve_of_the_cpu():
     np.testing.assert_allclose(_curve("cuda"), _curve("cpu"), rtol=1e-3)
+
+
+_CAPTURES = [name for name in vars(fake_program) if name.startswith(("check_captured", "check_g"))]
+
+
+@pytest.mark.parametrize("name", [*_CAPTURES, "check_held_gradients"])
+def test_graphs(name):
+    getattr(fake_program, name)()
+
+
+def test_a_captured_step_draws_what_eager_steps_draw():
+    x = taper.ones(1000, device="cuda")
+    found = []
+    for wrap in (taper.capture, lambda function: function):
+        taper.manual_seed(3)
+        run = wrap(lambda x: taper.nn.functional.dropout(x) + taper.rand_like(x))
+        found.append([run(x).sum().item() for _ in range(8)])
+    assert found[0] == found[1] and len(set(found[0])) == 8
+
+
+def test_a_captured_network_trains_with_the_curve_of_the_cpu():
+    np.testing.assert_allclose(_curve("cuda", captures=True), _curve("cpu"), rtol=1e-3)
 
 
 def test_memory_does_not_grow():

@@ -109,3 +109,22 @@ def test_what_is_written_in_between_is_not_recomputed():
             for _ in range(20):
                 wanted = wanted * 1.01
             np.testing.assert_allclose(each, wanted.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@needs_native
+def test_a_recording_keeps_no_more_alive_than_eager_mode():
+    net, x = network("rows"), data("rows")
+
+    def step():
+        net.zero_grad()
+        net(x).square().mean().backward()
+
+    captured = taper.capture(step, strict=True)
+    peaks = []
+    for run in (step, captured, captured):  # eagerly, eagerly and seen, recorded
+        gc.collect()
+        before = native.memory_counts(True)[1]
+        run()
+        peaks.append(native.memory_counts()[2] - before)
+    assert captured._entries  # it has been recorded
+    assert peaks[2] < 1.2 * peaks[1]

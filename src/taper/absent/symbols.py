@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper.absent.answers import refused_class
+from taper.autograd.overrides import has_grown as _has_grown
 
 __all__ = [
     "SymBool",
@@ -126,3 +127,6 @@ def sym_sum(args: Iterable[Any]) -> Any:
     3
     """
     return sum(args)
+
+
+_has_grown(globals())

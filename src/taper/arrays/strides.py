@@ -79,6 +79,14 @@ def in_rows(array: ndarray) -> bool:
     return 1 not in shape or 0 in shape or array.strides == row_major(shape, array.itemsize)
 
 
+def not_viewable() -> RuntimeError:
+    """Return the error of a view that no strides describe."""
+    return RuntimeError(
+        "view size is not compatible with input tensor's size and stride (at least one dimension "
+        "spans across two contiguous subspaces). Use .reshape(...) instead."
+    )
+
+
 # NumPy 2.0's `reshape` cannot be told not to copy.
 _RESHAPE_TAKES_COPY = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 

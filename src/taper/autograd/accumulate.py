@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import ForeignArray
 from taper.arrays.strides import copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.disturbances import new_lock
@@ -213,9 +214,12 @@ def _may_keep(grad: np.ndarray, variable: Tensor) -> bool:
     """Whether `grad` may become `.grad` itself: nobody else sees its memory, the layout fits."""
     if grad.base is not None:
         # A transposed or reshaped fresh result: its memory is ours if only `grad` refers to it.
-        if grad.base.__class__ is not np.ndarray or sys.getrefcount(grad.base) > 2:
+        if isinstance(grad, ForeignArray):
+            if not _is_sole_owner(grad):
+                return False
+        elif grad.base.__class__ is not np.ndarray or sys.getrefcount(grad.base) > 2:
             return False
-        if grad.base.base is not None or grad.base.nbytes != grad.nbytes:
+        elif grad.base.base is not None or grad.base.nbytes != grad.nbytes:
             return False
     if not grad.flags.writeable:
         return False
@@ -252,6 +256,17 @@ def _watch_layout(grad: np.ndarray, like: np.ndarray, way: str = "") -> None:
         return
     shapes = [list(grad.shape), list(strides), list(like.shape), list(element_strides(like))]
     warn_once(_LAYOUT_WARNING.format(*shapes), once="layout" + way)
+
+
+def _is_sole_owner(grad: Any) -> bool:
+    """Whether an array of another device has all of its memory, and nobody else looks at it."""
+    nbytes = grad.nbytes
+    while isinstance(grad.base, np.ndarray):
+        if sys.getrefcount(grad.base) > 2:
+            return False
+        grad = grad.base
+    found: bool = sys.getrefcount(grad.base) <= 2 and grad.base.nbytes == nbytes
+    return found
 
 
 def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:

@@ -114,7 +114,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _extra: NodeExtra | None = None
     _outputs: Sequence[Metadata | None] = ()  # of the forward; None for an output that is no tensor
     _without_grad: frozenset[int] = frozenset()  # numbers of non-differentiable outputs
-    _saved: tuple[SavedValue, ...] | None = ()  # None once handed over (§F19)
+    _kept_values: tuple[SavedValue, ...] | None = ()  # None once handed over (§F19)
     _is_tensor: tuple[bool, ...] = ()  # which arguments of `forward` are tensors
     _in_jvp = False
     needs_input_grad: tuple[bool, ...] | None = None
@@ -147,22 +147,22 @@ class BackwardCFunction(Node, FunctionCtx):
         )
 
     def _saves_output(self, nr: int) -> bool:
-        return any(each.is_output and each.output_nr == nr for each in self._saved or ())
+        return any(each.is_output and each.output_nr == nr for each in self._kept_values or ())
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """Read what `save_for_backward` saved (in `jvp`: what `save_for_forward` saved)."""
         if self._in_jvp:
             return tuple(self.saved_for_forward or ())
-        if self._saved is None:
+        if self._kept_values is None:
             raise RuntimeError(ONLY_ONCE)
         if self._status == FREED:
             raise freed_error(self)
-        values = tuple(value.unpack(self) for value in self._saved)
+        values = tuple(value.unpack(self) for value in self._kept_values)
         if self._forward_cls.clear_saved_tensors_on_access:
-            for value in self._saved:
+            for value in self._kept_values:
                 value.release()
-            self._saved = None
+            self._kept_values = None
         return values
 
     @property
@@ -177,13 +177,13 @@ class BackwardCFunction(Node, FunctionCtx):
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
         if self._status == FREED:
             raise freed_error(self)
-        return tuple(handle(self, value) for value in self._saved or ())
+        return tuple(handle(self, value) for value in self._kept_values or ())
 
     def _release(self, place: Place) -> None:
-        if self._saved is not None:
-            for value in self._saved:
+        if self._kept_values is not None:
+            for value in self._kept_values:
                 value.release()
-            self._saved = ()
+            self._kept_values = ()
         self._status = FREED
         self._freed_at = place
 

@@ -319,4 +319,4 @@ def _save(ctx: BackwardCFunction, outputs: list[Any], state: Any) -> None:
             pack, unpack = state.saved_hooks[-1]
             value.pack(pack, unpack, tensor)
         values.append(value)
-    ctx._saved = tuple(values)
+    ctx._kept_values = tuple(values)

@@ -1,7 +1,7 @@
 """Detours: functions that callers hold by name run through a handler for a while.
 
 Owns: the exchange of code.  A function on a detour has other code, which calls the handlers of
-those who asked for the detour (tracers, overrides, captures, the profiler, autocast, other
+those who asked for the detour (overrides, captures, the profiler, autocast, other
 devices), in ORDER from the outside in, and then the original function.  All threads see the
 exchange; a handler looks whether its own thread is meant.  A function that nobody asked for costs
 nothing extra.  Knows nothing but how to lock.
@@ -11,19 +11,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
 from taper.autograd.disturbances import new_lock
 
-ORDER = ("tracing", "overrides", "capture", "profiler", "autocast", "dispatch", "devices")
+ORDER = ("overrides", "capture", "profiler", "autocast", "dispatch", "devices")
 _ALONE = {name: (name,) for name in ORDER}
 
 # Handler(run, *args, **kwargs); run(*args, **kwargs) continues with the function.
 Handler = Callable[..., Any]
 
-_lock = new_lock()
+_lock = new_lock(threading.RLock)  # what ends meanwhile may end a detour
 # The files of handlers: what calls an operator there is the caller of the detour.
 handler_files: set[str] = set()
 # Routes are kept: making one takes 3 us, exchanging the code of a function 0.05 us.

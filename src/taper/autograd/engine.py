@@ -103,7 +103,9 @@ class GraphTask:
         return list(count_incoming([node for node, _, _ in self.roots]))
 
     def will_run(self, node: Node) -> bool:
-        """Whether this pass runs `node`, or has run it."""
+        """Whether this pass runs `node`, or has run it; PyTorch does not count the only root."""
+        if len(self.roots) == 1 and node is self.roots[0][0]:
+            return False
         return node in (self.reached if self.needed is None else self.needed)
 
 
@@ -252,6 +254,9 @@ def evaluate(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | N
     if task.log is not None:
         log_node(task.log, node, grads)
     results = apply(node, grads, task)
+    if extra is not None:
+        for each in extra.watchers:
+            each()
     if node._extra is not None and node._extra.post_hooks:
         # A hook registered while the node ran finds the gradients gone (§H10).
         results = run_post_hooks(node, fit_all(node, results), grads if observed else (), tensors)

@@ -13,13 +13,13 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.elements import Zeros
-from taper.arrays.foreign import as_array
+from taper.arrays.foreign import as_array, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
 from taper.autograd.meta import UNSET
 from taper.autograd.node import Node
-from taper.tensor import Tensor, outline_of
+from taper.tensor import Tensor, array_of, outline_of
 
 
 def fit_all(node: Node, results: Sequence[Any]) -> list[Any]:
@@ -49,6 +49,8 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
             return grad
         if grad.ndim == 2 and grad.shape[1:] == shape:
             return column_sums(grad)  # of a bias, in most cases
+    if is_foreign(grad) and grad.dtype is dtype and grad.shape == shape:
+        return grad
     array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target
@@ -72,6 +74,8 @@ _PASS_ZEROS = frozenset(
     f"{name}Backward{nr}"
     for names, nr in (
         ("Add Addcmul Sub Mul Div Pow Log Log2 Log10 Exp Lgamma Sinh Cosh Sqrt Var Dot", 0),
+        ("Sum Mean", 0),
+        ("Sum Mean", 1),
         ("T Transpose Permute View Unsqueeze Cat Stack Clone", 0),
         ("Pow Lerp", 1),
     )
@@ -129,7 +133,7 @@ def _expected_by(leaf: Any, source: Node) -> tuple[tuple[int, ...], Any]:
 
 def _cast(grad: Any, dtype: Any, source: Node) -> Any:
     """A gradient in another dtype; of a complex one for a real input the real part."""
-    array = outline_of(grad) if isinstance(grad, Tensor) else grad
+    array = array_of(grad)
     if array.dtype.kind == "c" and dtype.kind != "c":
         if not source._takes_real_part:
             raise RuntimeError(

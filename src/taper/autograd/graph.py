@@ -17,12 +17,13 @@ from taper.autograd.handles import RemovableHandle
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.node import Node as TaperNode
 from taper.autograd.probes import DelayedError, UndefinedGrad
+from taper.autograd.running import will_engine_execute_node
 from taper.autograd.saved_hooks import (
     disable_saved_tensors_hooks,
     save_on_cpu,
     saved_tensors_hooks,
 )
-from taper.autograd.state import local
+from taper.autograd.state import INFERENCE, local
 from taper.autograd.views import bump_version, gradient_edge, version_counter
 from taper.tensor import Tensor
 
@@ -134,6 +135,9 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 def _edge(tensor: Tensor) -> tuple[TaperNode, int]:
     node, nr = gradient_edge(tensor) if tensor.requires_grad else (None, 0)
+    if node is not None and tensor.grad_fn is None and local.state.mode & INFERENCE:
+        # PyTorch finds the node of a leaf through a view, which has no history here.
+        raise AttributeError("'NoneType' object has no attribute 'next_functions'")
     if node is None:
         raise AssertionError("Expected gradient function to be set")
     return node, nr
@@ -244,8 +248,8 @@ def _collectors(
 ) -> list[Callable[[Tensor], None]]:
     """Return a hook for each node; the last that a pass reaches calls `fn` with all gradients."""
     lock = new_lock()
-    # By pass, so that a pass that failed can be forgotten: the gradients, and which are still to
-    # come.
+    # By pass, so that a pass that failed can be forgotten: the gradients, and how many are still to
+    # come; fewer than none if the only root of a pass has a hook, which then never calls.
     passes: weakref.WeakKeyDictionary[Any, tuple[list[Any], list[int]]]
     passes = weakref.WeakKeyDictionary()
 
@@ -254,14 +258,14 @@ def _collectors(
             task = local.state.graph_task
             with lock:
                 if task not in passes:
-                    expected = [nr for nr, node in enumerate(nodes) if task.will_run(node)]
-                    passes[task] = [None] * len(nodes), expected
+                    expected = sum(map(will_engine_execute_node, nodes))
+                    passes[task] = [None] * len(nodes), [expected]
                 grads, missing = passes[task]
                 grads[index] = grad
-                missing.remove(index)
-                if not missing:
+                missing[0] -= 1
+                if not missing[0]:
                     del passes[task]
-            if not missing:
+            if not missing[0]:
                 fn(grads)
 
         return collect

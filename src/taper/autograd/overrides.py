@@ -175,6 +175,26 @@ def refusal(name: str, asked: Iterable[Any], mode: Any) -> TypeError:
     )
 
 
+# --- what is there -----------------------------------------------------------------------------
+
+# Classes whose own values have nothing to say; Tensor and Parameter enter themselves.
+silent: set[type] = {int, float, bool, str, complex, type(None), slice, type(Ellipsis)}
+# Names of operators and functions that have been declared since somebody last looked for them.
+declared: list[str] = []
+# Modules whose functions ask, by their names: what they hold.
+namespaces: dict[str, dict[str, Any]] = {}
+# Looks for functions that ask, if there are detours.
+grown: list[Callable[[], None]] = []
+
+
+def has_grown(namespace: dict[str, Any] | None = None) -> None:
+    """Note that functions have been loaded, which may have to ask: a family, or a module."""
+    if namespace is not None:
+        namespaces[namespace["__name__"]] = namespace
+    for each in grown:
+        each()
+
+
 # --- who is there ----------------------------------------------------------------------------
 
 
@@ -194,8 +214,9 @@ others: weakref.WeakSet[type] = weakref.WeakSet()
 wrappers: set[weakref.ref[Any]] = set()
 begin_dispatch: list[Callable[[], None]] = []
 end_dispatch: list[Callable[[], None]] = []
-# Lays the detours; `taper` sets it.
+# Lays the detours, which `taper` sets; and ends them, if nobody is left.
 begin: list[Callable[[], None]] = []
+end: list[Callable[[], None]] = []
 
 
 def _forget(reference: weakref.ref[Any]) -> None:
@@ -204,14 +225,23 @@ def _forget(reference: weakref.ref[Any]) -> None:
         each()
 
 
-def watch(tensor: Any) -> None:
-    """Note that there is an instance of a subclass; its class may want to be asked."""
+def _forget_at_once(reference: weakref.ref[Any]) -> None:
+    instances.discard(reference)
+    for each in () if instances else end:
+        each()
+
+
+def watch(tensor: Any, briefly: bool = False) -> None:
+    """Note that there is an instance of a subclass; its class may want to be asked.
+
+    What is there `briefly` takes the detours along when it goes.
+    """
     if dispatches(type(tensor)):
         wrappers.add(_Instance(tensor, _forget))
         for each in begin_dispatch:
             each()
     if handler_of(type(tensor)) is not None:
-        instances.add(_Instance(tensor, instances.discard))
+        instances.add(_Instance(tensor, _forget_at_once if briefly else instances.discard))
         for each in begin:
             each()
 

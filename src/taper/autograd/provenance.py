@@ -15,7 +15,8 @@ from typing import Any
 
 from taper.arrays.native import native
 
-_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Code in these is ours: the package, and what a device is driven with once it is in use.
+folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
 
 # References to a dict of variables that nobody else looks at: its frame's, ours, getrefcount's.
 _FRAME_AND_HERE = 3
@@ -29,7 +30,7 @@ internal: dict[str, bool] = {}
 def is_internal(filename: str) -> bool:
     known = internal.get(filename)
     if known is None:
-        known = filename.startswith("<op ") or os.path.abspath(filename).startswith(_PACKAGE_FOLDER)
+        known = filename.startswith("<op ") or os.path.abspath(filename).startswith(tuple(folders))
         internal[filename] = known
     return known
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from taper.autograd.duals import (
@@ -19,6 +19,7 @@ from taper.autograd.duals import (
     set_tangent,
     tangent,
 )
+from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import DUAL, INTERCEPT, NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.opdef import LINEAR, MULTILINEAR, POINTWISE, TENSOR_KINDS, Op
@@ -27,6 +28,7 @@ from taper.tensor import Tensor, geometry
 __all__ = [
     "carry_over",
     "propagate",
+    "refuse",
     "refuse_out",
     "set_tangent",
     "tangent",
@@ -59,6 +61,8 @@ def outside_of_level(function: Callable[..., Any]) -> Callable[..., Any]:
 @outside_of_level
 def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> None:
     """Give the outputs of a call the tangents that follow from those of its arguments."""
+    if _is_unseen(op, arguments):
+        return
     if op.view:
         inherit(arguments[0], outputs)
     tangents = tangent_for(op, arguments, outputs)
@@ -71,6 +75,23 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
             same = found.dtype.is_complex == output.dtype.is_complex
             keeps = own and (same or (found.dtype.is_complex and op.tangent != POINTWISE))
             set_tangent(output, laid_out(_fitted(found, output, keeps), output))
+
+
+# Operators that PyTorch gives a number as a tensor, which autograd sees.
+_WITH_NUMBERS = frozenset(("add", "div", "mul", "sub"))
+
+
+def _is_unseen(op: Op, arguments: tuple[Any, ...]) -> bool:
+    """Return whether autograd does not see a call: one of inference tensors alone.
+
+    Transforms of `func` wrap them, and see the call.
+    """
+    if local.state.transforms:
+        return False
+    values = [each for each in _flat(arguments) if isinstance(each, Tensor)]
+    return all(each._counter is INFERENCE_COUNTER for each in values) and not (
+        op.label in _WITH_NUMBERS and len(values) == 1
+    )
 
 
 def _has_own_dtype(arguments: tuple[Any, ...]) -> bool:
@@ -124,23 +145,34 @@ def carry_over(source: Tensor, copy: Tensor) -> None:
         set_tangent(copy, laid_out(found.clone(), copy))
 
 
+def _any_has_one(arguments: Sequence[Any]) -> bool:
+    return any(tangent(each) is not None for each in _flat(arguments))
+
+
+def _flat(arguments: Sequence[Any]) -> Iterator[Any]:
+    for value in arguments:
+        yield from value if isinstance(value, list | tuple) else (value,)
+
+
+@outside_of_level
+def refuse(op: Op, arguments: tuple[Any, ...], name: str) -> None:
+    """Raise if an argument has a tangent that the operator cannot propagate, before it computes."""
+    missing = op.left_to_fallback or (op.tangent is None and op.differentiable)
+    if missing and _any_has_one(arguments):
+        head, tail = (f"aten::{name}", "") if op.left_to_fallback else (op.name, _NOT_YET)
+        raise NotImplementedError(
+            f"Trying to use forward AD with {head} that does not support it{tail}."
+        )
+
+
+_NOT_YET = " because it has not been implemented yet"
+
+
 @outside_of_level
 def tangent_for(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor] | None = None) -> Any:
     """Return the tangents of a call's outputs; None if no argument has one."""
-    flat = [
-        each
-        for value in arguments
-        for each in (value if isinstance(value, list | tuple) else [value])
-    ]
-    if all(tangent(each) is None for each in flat):
+    if op.tangent is None or not _any_has_one(arguments):
         return None
-    if op.tangent is None:
-        if not op.differentiable:
-            return None
-        raise NotImplementedError(
-            f"Trying to use forward AD with {op.name} that does not support it because it has not "
-            "been implemented yet."
-        )
     state = local.state
     mode = state.mode
     state.mode = mode & ~DUAL

@@ -13,13 +13,12 @@ from taper.absent import devices
 from taper.absent.answers import (
     Block,
     answer_where_there,
-    dummy,
     not_compiled,
     not_in_c,
     own,
     refused,
 )
-from taper.cuda import memory, random, streams
+from taper.cuda import graphs, memory, random, streams
 from taper.device import device as Device
 from taper.first_use import on_first_use
 from taper.gpu import state
@@ -70,6 +69,11 @@ set_rng_state_all = random.set_rng_state_all
 Stream = streams.Stream
 ExternalStream = streams.ExternalStream
 Event = streams.Event
+CUDAGraph = graphs.CUDAGraph
+graph = graphs.graph
+make_graphed_callables = graphs.make_graphed_callables
+graph_pool_handle = graphs.graph_pool_handle
+is_current_stream_capturing = graphs.is_current_stream_capturing
 
 
 # --- questions -------------------------------------------------------------------------------
@@ -114,8 +118,6 @@ get_sync_debug_mode = refused(lambda: _no_cuda())
 ipc_collect = refused(lambda: _no_cuda())
 set_sync_debug_mode = refused(lambda debug_mode: _no_cuda())
 synchronize = refused(lambda device=None: _no_cuda())
-is_current_stream_capturing = refused(lambda: dummy("_cuda_isCurrentStreamCapturing"))
-graph_pool_handle = refused(lambda: dummy("_graph_pool_handle"))
 
 
 def _no_driver() -> NoReturn:
@@ -170,13 +172,6 @@ class device_of(device):
         super().__init__(obj.get_device() if obj.is_cuda else -1)
 
 
-class CUDAGraph:
-    """Refused: there is no CUDA."""
-
-    def __init__(self, keep_graph: bool = False) -> None:
-        dummy("CUDAGraph")
-
-
 class StreamContext(Block):
     """A block in a stream; without streams, or without one to use, nothing changes."""
 
@@ -212,18 +207,6 @@ def set_stream(stream: Stream | None) -> None:
 
 
 # --- types -----------------------------------------------------------------------------------
-
-
-class graph:
-    """A block whose work is recorded: refused, as in PyTorch without a GPU."""
-
-    def __init__(self, cuda_graph: Any, pool: Any = None, **kwargs: Any) -> None:
-        raise RuntimeError("torch.cuda.Stream requires CUDA support")
-
-
-make_graphed_callables = refused(lambda callables, sample_args, **kwargs: dummy("CUDAGraph"))
-graph_pool_handle = refused(lambda: dummy("_graph_pool_handle"))
-is_current_stream_capturing = refused(lambda: dummy("_cuda_isCurrentStreamCapturing"))
 
 
 class _NoTensors(type):

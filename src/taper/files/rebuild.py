@@ -17,6 +17,7 @@ from taper import dtypes
 from taper.arrays.memory import BYTE, on_bytes
 from taper.autograd.conjugate import change_of, showing
 from taper.autograd.overrides import watch
+from taper.factory import inferred
 from taper.files.refusals import failed
 from taper.nn.parameter import Parameter
 from taper.storage import TypedStorage
@@ -88,7 +89,7 @@ def tensor(
     array = checked_view(storage, dtype, offset, size, stride)
     if requires_grad and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-    made = showing(array, change_of(_flags(metadata, dtype)))
+    made = inferred(showing(array, change_of(_flags(metadata, dtype))))
     made._requires_grad = requires_grad
     return made
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from taper.autograd.interception import Call
 from taper.func.batching import batched, is_batched, spread
-from taper.func.rules import aligned, joined
+from taper.func.rules import aligned, joined, refuse_empty_batch
 from taper.random import get_rng_state, set_rng_state
 from taper.tensor import Tensor
 
@@ -159,6 +159,9 @@ def whole_copied(source: Tensor, whole: Tensor, found: Tensor) -> Tensor:
 def _same_for_each(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Return each example with the numbers of the first."""
     name, source, p, train, inplace, *rest = args
+    if not level.size:
+        refuse_empty_batch([source, p])
+        return source if inplace else batched(source._whole.clone(), level)
     state = get_rng_state()
     results = []
     for nr in range(level.size):

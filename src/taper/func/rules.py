@@ -149,6 +149,9 @@ def elementwise(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
         return given
     kinds = [param.kind in TENSOR_KINDS for param in op.params]
     before = [each for each, kind in zip(arguments, kinds, strict=True) if kind]
+    if not level.size and len(before) == 2:
+        if all(isinstance(each, Tensor) for each in before) or op.label in _WITH_NUMBERS:
+            refuse_empty_batch(before)
     if any(isinstance(each, Tensor) and not each._array.ndim for each in before):
         after = [each for each, kind in zip(given, kinds, strict=True) if kind]
         wanted = _common_dtype(before)
@@ -163,12 +166,29 @@ def elementwise(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
     return given
 
 
+# Operators that PyTorch gives a number as a tensor.
+_WITH_NUMBERS = frozenset(("add", "div", "mul", "sub"))
+
+
+def refuse_empty_batch(operands: Sequence[Any]) -> None:
+    """Raise if one of two operands is an example without dimensions of an empty batch.
+
+    PyTorch looks at the first example there, to find the common dtype.
+    """
+    numbers = [isinstance(each, Tensor) and not each._array.ndim for each in operands]
+    first, second = (
+        number and hasattr(each, "_whole") for each, number in zip(operands, numbers, strict=True)
+    )
+    if first != second:
+        raise IndexError("select(): index 0 out of range for tensor of size [0] at dimension 0")
+
+
 def _common_dtype(operands: Iterable[Any]) -> Any:
     return dtypes.result_type([array_of(each) for each in operands if each is not None])
 
 
 _ELEMENTWISE = """
-abs sgn add sub rsub_tensor mul neg bitwise_and bitwise_or bitwise_xor bitwise_not
+abs sgn add atan2 sub rsub_tensor mul neg bitwise_and bitwise_or bitwise_xor bitwise_not
 bitwise_left_shift bitwise_right_shift eq ne lt le gt ge logical_and logical_or logical_xor
 logical_not isfinite isinf isnan isneginf isposinf isreal signbit gcd lcm angle polar complex _conj
 _conj_physical deg2rad rad2deg where_self masked_fill fill fill_ zero add_scalar sub_scalar

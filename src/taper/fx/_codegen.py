@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import taper
-from taper.fx._names import is_public, qualified_name, written_name
+from taper.fx._names import public_name, qualified_name, written_name
 from taper.fx._namespace import _custom_builtins, _Namespace
 from taper.fx.node import Node, _type_repr
 from taper.ops.identity import OpOverload
@@ -206,7 +206,7 @@ class _Writer:
 
     def add_global(self, hint: str, value: Any) -> str:
         """Return the name of a value in the text; it becomes a global name of it."""
-        if value is not taper.device and (is_public(value) or _is_from_taper(value)):
+        if value is not taper.device and (public_name(value) or _is_from_taper(value)):
             return hint if hint.startswith("torch") else qualified_name(value)
         for name, known in self.globals.items():
             if known is value:

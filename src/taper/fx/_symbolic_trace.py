@@ -12,6 +12,7 @@ import functools
 import inspect
 import math
 import sys
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
@@ -302,7 +303,8 @@ class Tracer(TracerBase):
             not isinstance(each, PHBase) and _is_nested(each) for each in concrete_args.values()
         ):
             return self._flattened(root_fn, args, chosen, is_module)
-        if not is_module and not code.co_kwonlyargcount and not code.co_flags & 0x0C:
+        starred = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        if not is_module and not code.co_kwonlyargcount and not starred:
             return root_fn, args
         position = total
         for flag, stars in ((inspect.CO_VARARGS, "*"), (inspect.CO_VARKEYWORDS, "**")):
@@ -353,9 +355,6 @@ class Tracer(TracerBase):
                 {},
             )
         else:
-            # late: only such arguments warn
-            import warnings
-
             warnings.warn(
                 f"Was not able to add assertion to guarantee correct input {name} to specialized "
                 "function. It is up to the user to make sure that your inputs match the inputs you "
@@ -464,8 +463,8 @@ class Tracer(TracerBase):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         made = Tracer.__new__(type(self))
         for name, value in self.__dict__.items():
-            kept = value if name in ("_autowrap_search",) else copy.deepcopy(value, memo)
-            made.__dict__[name] = kept
+            own = name != "_autowrap_search"  # modules of Python cannot be copied
+            made.__dict__[name] = copy.deepcopy(value, memo) if own else value
         return made
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
@@ -218,9 +219,6 @@ class Graph:
             value = getattr(value, each)
         else:
             return
-        # late: only a mistake warns
-        import warnings
-
         if each != path.rpartition(".")[2]:
             warnings.warn(f"Failed to fetch module {path.rpartition('.')[0]}!", stacklevel=3)
         warnings.warn(
@@ -349,9 +347,6 @@ class Graph:
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
-            # late: only a mistake warns
-            import warnings
-
             warnings.warn(f"erase_node({to_erase}) on an already erased node", stacklevel=2)
             return
         for hook in getattr(self.owning_module, "_erase_node_hooks", None) or ():

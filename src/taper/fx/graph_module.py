@@ -90,7 +90,6 @@ def _deserialize_graph_module(
     tracer = KeepModules()
     graph = tracer.trace(shell, **(body.get("_tracer_extras") or {}))
     graph._tracer_cls = body.get("_tracer_cls")
-    # Nested arguments: the traced code took them apart itself, and takes them whole again.
     made = (graph_module_cls or GraphModule)(shell, graph, class_name=name)
     for key, value in body.items():
         if not hasattr(made, key):

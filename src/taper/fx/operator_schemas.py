@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from taper import nn
-from taper.fx._names import is_public, signature_of
+from taper.fx._names import public_name
+from taper.overrides import overridable
 
 __all__ = ["ArgsKwargsPair", "normalize_function", "normalize_module"]
 
@@ -44,7 +45,8 @@ def normalize_function(
         ArgsKwargsPair(args=(), kwargs={'input': 1, 'inplace': False})
     """
     try:
-        known = signature_of(target) if is_public(target) else inspect.signature(target)
+        asks = public_name(target) is not None
+        known = overridable.signature(target) if asks else inspect.signature(target)
     except (TypeError, ValueError):
         return None
     return _bound(known, args, kwargs or {}, normalize_to_only_use_kwargs)

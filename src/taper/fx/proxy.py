@@ -1,7 +1,7 @@
 """Proxies: values that write down what is done to them.
 
 Owns: `Proxy` and what a tracer does with one (`TracerBase`).  Functions of the public interface
-look for proxies only while one is alive (`_watching.py`).
+ask a proxy as they ask any class with `__torch_function__` (`taper.overrides`).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from types import FrameType
 from typing import Any
 
 import taper
-from taper.fx import _watching
+from taper.autograd.overrides import watch
 from taper.fx import traceback as fx_traceback
 from taper.fx._codegen import MAGIC
-from taper.fx._names import public_functions, written_call
+from taper.fx._names import public_name
 from taper.fx.graph import Graph
 from taper.fx.immutable_collections import immutable_dict, immutable_list
 from taper.fx.node import Argument, Node, Target, base_types, map_aggregate
@@ -243,10 +243,7 @@ class Proxy:
     def __init__(self, node: Node, tracer: TracerBase | None = None) -> None:
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
-        _watching.enter()
-
-    def __del__(self) -> None:
-        _watching.leave()
+        watch(self, briefly=True)
 
     def __repr__(self) -> str:
         return f"Proxy({self.node.name})"
@@ -261,7 +258,7 @@ class Proxy:
 
     def __setstate__(self, d: dict[str, Any]) -> None:
         self.__dict__ = d
-        _watching.enter()
+        watch(self, briefly=True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Proxy:
         made = type(self).__new__(type(self))
@@ -315,11 +312,9 @@ class Proxy:
                 f"operations {orig_method}"
             )
         (tracer,) = tracers
-        known = public_functions().get(orig_method)
-        if known is not None and known.style == "method":
-            return tracer.create_proxy("call_method", known.name, args, kwargs)
-        if known is not None:
-            args, kwargs = written_call(orig_method, known.style, args, kwargs)
+        known = public_name(orig_method)
+        if known is not None and known.startswith("torch.Tensor."):
+            return tracer.create_proxy("call_method", known.rpartition(".")[2], args, kwargs)
         return tracer.create_proxy("call_function", orig_method, args, kwargs)
 
 
@@ -331,7 +326,7 @@ class Attribute(Proxy):
         self.attr = attr
         self.tracer = root.tracer
         self._node: Node | None = None
-        _watching.enter()
+        watch(self, briefly=True)
 
     @property
     def node(self) -> Node:  # type: ignore[override]
@@ -416,4 +411,3 @@ for _name in MAGIC:
     setattr(Proxy, f"__{_name.strip('_')}__", _magic(_name))
 for _name in _REFLECTED:
     setattr(Proxy, f"__r{_name.strip('_')}__", _reflected(_name))
-_watching.proxy_class = Proxy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import warnings
 from typing import Any
@@ -15,8 +16,10 @@ import numpy as np
 from cupy.cuda import runtime as driver
 
 from taper.arrays.native import native
+from taper.autograd.provenance import folders
 from taper.gpu import kernels, products, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
+from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
 
 _NO_MEMORY = 2  # the runtime's cudaErrorMemoryAllocation
@@ -33,10 +36,18 @@ class Runtime:
         driver.setDevice(0)
         self.stream = 0  # where kernels go
         self._streams: dict[int, Any] = {}
+        folders.append(os.path.dirname(os.path.abspath(cupy.__file__)) + os.sep)
+        self._pinned = cupy.cuda.PinnedMemoryPool()
+        cupy.cuda.set_pinned_memory_allocator(self._pinned_for_cupy)
         self.pool = new_pool(self._allocate, driver.free, lambda: self.stream, driver.memGetInfo)
         cupy.cuda.set_allocator(self._for_cupy)
         self._functions: dict[tuple[str, str], Any] = {}
         self.kernels = kernels.Kernels(self)
+        self._library: Any = None
+        state.at_start.append(self._start_library)
+
+    def _start_library(self) -> None:
+        self._library = products.start(self._allocate)
 
     @staticmethod
     def _allocate(size: int) -> int:
@@ -53,6 +64,13 @@ class Runtime:
         block = self.pool.take(size)
         memory = cupy.cuda.UnownedMemory(block.address, block.size, block, 0)
         return cupy.cuda.MemoryPointer(memory, 0)
+
+    def _pinned_for_cupy(self, size: int) -> Any:
+        """Memory that CuPy copies from; a graph copies from it again and again."""
+        found = self._pinned.malloc(size)
+        if state.capturing is not None:
+            state.capturing.kept.append(found)
+        return found
 
     # --- arrays ----------------------------------------------------------------------------------
 
@@ -115,6 +133,9 @@ class Runtime:
 
     def copy_in(self, target: Any, source: np.ndarray) -> None:
         """Copy an array of the processor's into one of the same dense layout."""
+        if state.capturing is not None:
+            source = self.pinned(source)  # which the graph reads at each launch
+            state.capturing.kept.append(source)
         driver.memcpyAsync(
             address(target),
             source.ctypes.data,
@@ -123,7 +144,8 @@ class Runtime:
             self.stream,
         )
 
-        if state.is_pinned_array(source):  # else the driver has its own copy already
+        # The driver has its own copy of other memory already.
+        if state.capturing is None and state.is_pinned_array(source):
             driver.streamSynchronize(self.stream)
 
     @staticmethod
@@ -136,6 +158,7 @@ class Runtime:
 
     def copy_out(self, target: np.ndarray, source: Any) -> None:
         """Copy an array of the same dense layout to the processor, and wait for it."""
+        refuse_capture("numbers are read")
         driver.memcpyAsync(
             target.ctypes.data,
             address(source),
@@ -166,7 +189,10 @@ class Runtime:
     def elementwise(self, called: Any, inputs: Any, out: Any) -> Any:
         """A ufunc by a kernel of our own, or NotImplemented."""
         if called is np.matmul:
-            return products.matmul(*inputs) if out is None else NotImplemented
+            one, other = inputs
+            if out is None:
+                return products.matmul(one, other)
+            return products.matmul_into(one, other, out)
         return self.kernels.elementwise(called, inputs, out)
 
     @staticmethod
@@ -185,17 +211,45 @@ class Runtime:
         """Wait until all that was asked for is done."""
         driver.deviceSynchronize()
 
-    @staticmethod
-    def properties() -> dict[str, Any]:
-        """What the driver says about the device."""
+    @functools.cached_property
+    def _properties(self) -> dict[str, Any]:
         found: dict[str, Any] = driver.getDeviceProperties(0)
         return found
+
+    def properties(self) -> dict[str, Any]:
+        """What the driver says about the device."""
+        return self._properties
 
     @staticmethod
     def room() -> tuple[int, int]:
         """Free and total bytes of the device."""
         found: tuple[int, int] = driver.memGetInfo()
         return found
+
+    # --- graphs ----------------------------------------------------------------------------------
+
+    @staticmethod
+    def begin_capture(stream: int) -> None:
+        """Write down what goes into a stream."""
+        driver.streamBeginCapture(stream, driver.streamCaptureModeRelaxed)
+
+    @staticmethod
+    def end_capture(stream: int) -> Any:
+        """Return what was written down, ready to be launched."""
+        graph = driver.streamEndCapture(stream)
+        try:
+            return driver.graphInstantiate(graph)
+        finally:
+            driver.graphDestroy(graph)
+
+    def launch_graph(self, handle: int) -> None:
+        """Do what was written down, in the current stream."""
+        driver.graphLaunch(handle, self.stream)
+
+    @staticmethod
+    def drop_graph(handle: int) -> None:
+        """Let a graph go."""
+        driver.graphExecDestroy(handle)
 
     # --- streams and events ----------------------------------------------------------------------
 
@@ -216,6 +270,8 @@ class Runtime:
         if native is not None:
             native.use_stream(stream)
         self._cupy_stream(stream).use()
+        if self._library is not None:
+            self._library.use_stream(stream)
 
     def _cupy_stream(self, stream: int) -> Any:
         """CuPy's object for a stream."""

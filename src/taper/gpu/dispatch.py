@@ -413,6 +413,41 @@ def copy_function(a: Any, order: str = "K", subok: bool = False) -> Any:
     return copy(a, order)
 
 
+@own(np.concatenate)
+def concatenate(arrays: Any, axis: Any = 0, out: Any = None, **options: Any) -> Any:
+    """One copy for each array: CuPy sends a table of addresses to the device first."""
+    parts = list(arrays)
+    if out is not None or options or axis is None or not parts:
+        return NotImplemented
+    if any([each.__class__ is not CudaArray for each in parts]) or not parts[0].ndim:
+        return NotImplemented
+    axis %= parts[0].ndim
+    shapes = {(each.shape[:axis], each.shape[axis + 1 :]) for each in parts}
+    if len(shapes) > 1:
+        return NotImplemented
+    ((before, after),) = shapes
+    kinds = {each.dtype for each in parts}
+    dtype = kinds.pop() if len(kinds) == 1 else np.result_type(*[each.dtype for each in parts])
+    made = empty((*before, sum([each.shape[axis] for each in parts]), *after), dtype)
+    place: list[Any] = [slice(None)] * made.ndim
+    start = 0
+    for each in parts:
+        place[axis] = slice(start, start + each.shape[axis])
+        start += each.shape[axis]
+        if each.size:
+            assign(made[tuple(place)], each)
+    return made
+
+
+@own(np.stack)
+def stack(arrays: Any, axis: int = 0, out: Any = None, **options: Any) -> Any:
+    """The same along a new dimension."""
+    parts = list(arrays)
+    if out is not None or options or any([each.__class__ is not CudaArray for each in parts]):
+        return NotImplemented
+    return concatenate([np.expand_dims(each, axis) for each in parts], axis)
+
+
 @own(np.put_along_axis)
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     if axis is None:

@@ -18,10 +18,13 @@ from cupy.cuda import runtime as driver
 from taper.arrays.layouts import joint_strides
 from taper.arrays.native import native
 from taper.gpu import texts
-from taper.gpu.array import CudaArray, address, empty, empty_strided
+from taper.gpu.array import CudaArray, address, empty, empty_strided, strided
 from taper.gpu.texts import EXPRESSIONS, TYPES
 
 _THREADS = 256
+_MOST_FORMS = 20_000
+_MANY = 1 << 16  # elements from which it pays to look how a copy is best made
+_HUGE = 1 << 31  # elements that 32 bits do not count
 _MOST_BLOCKS = 132 * 16
 _FOLDER = Path(__file__).parent / "kernels"
 _PYTHON_NUMBERS = (bool, int, float)
@@ -34,7 +37,7 @@ class Kernels:
         self.runtime = runtime
         self._plans: dict[Any, Any] = {}
         self._forms: dict[Any, Any] = {}
-        self._modules: dict[str, tuple[Any, dict[str, Any]]] = {}
+        self._modules: dict[Any, tuple[Any, dict[str, Any]]] = {}
 
     # --- launching -------------------------------------------------------------------------------
 
@@ -56,7 +59,7 @@ class Kernels:
 
     def named(self, file: str, name: str, **macros: Any) -> Any:
         """A kernel from a file of the folder `kernels`."""
-        key = f"{file}:{sorted(macros.items())}"
+        key = (file, *macros.items())
         module = self._modules.get(key)
         if module is None:
             text = "".join(f"#define {macro} {value}\n" for macro, value in macros.items())
@@ -64,7 +67,10 @@ class Kernels:
             module = self._modules[key] = (cupy.RawModule(code=text, options=_OPTIONS), {})
         found = module[1].get(name)
         if found is None:
-            kernel = module[0].get_function(name).kernel
+            raw = module[0].get_function(name)
+            if file in _WITH_MUCH_SHARED_MEMORY:
+                raw.max_dynamic_shared_size_bytes = _MOST_SHARED
+            kernel = raw.kernel
             _kept.append(kernel)
             found = module[1][name] = _ready(kernel)
         return found
@@ -73,6 +79,14 @@ class Kernels:
 
     def elementwise(self, called: Any, inputs: Any, out: Any) -> Any:
         """A ufunc of arrays and numbers, or NotImplemented."""
+        if out is None and len(inputs) == 2 and _map_dense is not None:
+            one, other = inputs
+            if one.__class__ is CudaArray and other.__class__ is CudaArray:
+                plan = self._plans.get((called, one.dtype, other.dtype))
+                if plan is not None and plan is not NotImplemented and 0 in plan.functions:
+                    found = _map_dense(plan.functions[0], CudaArray, plan.result, one, other)
+                    if found is not None:
+                        return found
         key: Any = [called]
         arrays = []
         for each in inputs:
@@ -145,16 +159,30 @@ class Kernels:
         for each, scalar, dtype in zip(inputs, plan.scalars, plan.given, strict=True):
             args.append(_number(each, dtype) if scalar else each)
         args.append(count)
-        form: list[Any] = [] if dense else _form(shape, out, inputs, plan.scalars)
-        dims = len(form)
-        function = plan.functions.get(dims)
+        dims, packed = (0, b"") if dense else self._walk(shape, out, inputs, arrays, plan.scalars)
+        form = -dims if count >= _HUGE else dims
+        function = plan.functions.get(form)
         if function is None:
-            function = plan.functions[dims] = plan.compiled(dims)
+            function = plan.functions[form] = plan.compiled(dims, count >= _HUGE)
         if dims:
-            args.append(_packed(form))
+            args.append(packed)
         blocks = min((count + _THREADS - 1) // _THREADS, _MOST_BLOCKS)
         self.launch(function, blocks, _THREADS, tuple(args))
         return out
+
+    def _walk(
+        self, shape: tuple[int, ...], out: Any, inputs: Any, arrays: list[Any], scalars: Any
+    ) -> tuple[int, bytes]:
+        """How many dimensions operands walk through together, and these as a kernel takes them."""
+        key = (shape, out.strides, *[(each.shape, each.strides, each.itemsize) for each in arrays])
+        key = (key, *scalars, out.itemsize)
+        found = self._forms.get(key)
+        if found is None:
+            if len(self._forms) > _MOST_FORMS:
+                self._forms.clear()
+            form = _form(shape, out, inputs, scalars)
+            found = self._forms[key] = len(form), _packed(form)
+        return found
 
     def curve(self, text: str, arrays: Any) -> Any:
         """An expression of the elements of arrays of one floating dtype, or NotImplemented."""
@@ -165,7 +193,21 @@ class Kernels:
         if plan is None:
             kinds = (dtype,) * len(arrays)
             plan = self._plans[text, dtype] = Plan(text, kinds, kinds, dtype, arrays)
+        if _map_dense is not None and 0 in plan.functions:
+            found = _map_dense(plan.functions[0], CudaArray, dtype, *arrays)
+            if found is not None:
+                return found
         return self._run(plan, arrays, list(arrays), None)
+
+    def blend(self, text: str, inputs: Any, out: Any) -> Any:
+        """Write an expression of arrays and numbers of one dtype into an array of it."""
+        dtype = out.dtype
+        plan = self._plans.get((text, dtype, "blend"))
+        if plan is None:
+            kinds = (dtype,) * len(inputs)
+            plan = self._plans[text, dtype, "blend"] = Plan(text, kinds, kinds, dtype, inputs)
+        arrays = [each for each in inputs if each.__class__ is CudaArray]
+        return self._run(plan, inputs, arrays, out)
 
     def assign(self, target: Any, value: Any) -> bool:
         """Write a number or an array into an array; False if the dtypes are beyond this."""
@@ -184,6 +226,8 @@ class Kernels:
                     self.runtime.stream,
                 )
                 return True
+            if target.size >= _MANY and value.dtype == target.dtype:
+                value, target = _wide(value, target)
             key: Any = ("assign", value.dtype, target.dtype)
         else:
             value = np.asarray(value)
@@ -249,7 +293,8 @@ class Kernels:
         which = _REDUCTIONS.get(called)
         if which is None or array.dtype not in _REDUCED:
             return NotImplemented
-        if dtype is not None and np.dtype(dtype) != array.dtype:
+        result = array.dtype if dtype is None else np.dtype(dtype)
+        if result != array.dtype and (result, array.itemsize) != (_SINGLE, 2):
             return NotImplemented
         if not array.size or not array.flags.c_contiguous:
             return NotImplemented
@@ -265,7 +310,7 @@ class Kernels:
         kept = tuple([1 if dim in axes else size for dim, size in enumerate(shape)])
         out = empty(
             kept if keepdims else tuple([s for d, s in enumerate(shape) if d not in axes]),
-            array.dtype,
+            result,
         )
         self._reduce(which, array, out, outer, length, inner)
         return out
@@ -276,27 +321,15 @@ class Kernels:
         macros = {"T": TYPES[array.dtype][0], "C": TYPES[array.dtype][1], "WHICH": which}
         if inner == 1:
             if outer < 64 and length >= 65536:  # few long rows: each in parts, then the parts
-                parts = min(256, length // 4096)
-                if length % parts == 0:
-                    middle = empty((outer, parts), _PARTS.get(array.dtype, array.dtype))
-                    wide = {**macros, "R": TYPES[middle.dtype][0]}
-                    function = self.named("reductions", "rows", **wide)
-                    self.launch(
-                        function,
-                        outer * parts,
-                        256,
-                        (middle, array, outer * parts, length // parts),
-                    )
-                    last = {
-                        "T": TYPES[middle.dtype][0],
-                        "C": macros["C"],
-                        "R": macros["T"],
-                        "WHICH": which,
-                    }
-                    function = self.named("reductions", "rows", **last)
-                    self.launch(function, outer, 256, (out, middle, outer, parts))
-                    return
-            macros["R"] = macros["T"]
+                piece = -(-length // min(512, length // 2048))
+                count = -(-length // piece)
+                middle = empty((outer, count), _PARTS.get(array.dtype, array.dtype))
+                wide = {**macros, "R": TYPES[middle.dtype][0]}
+                function = self.named("reductions", "pieces", **wide)
+                self.launch(function, outer * count, 256, (middle, array, count, piece, length))
+                self._reduce(which, middle, out, outer, count, 1)
+                return
+            macros["R"] = TYPES[out.dtype][0]
             if length <= 1024:
                 function = self.named("reductions", "short_rows", **macros)
                 self.launch(function, (outer + 7) // 8, 256, (out, array, outer, length))
@@ -304,13 +337,20 @@ class Kernels:
                 function = self.named("reductions", "rows", **macros)
                 self.launch(function, outer, 256, (out, array, outer, length))
             return
-        macros["R"] = macros["T"]
-        function = self.named("reductions", "columns", **macros)
         across = (inner + 31) // 32
+        if outer * across < 132 and length >= 1024 and length % 16 == 0:  # in pieces first
+            middle = empty((16 * outer, inner), _PARTS.get(array.dtype, array.dtype))
+            self._reduce(which, array, middle, 16 * outer, length // 16, inner)
+            self._reduce(which, middle, out, outer, 16, inner)
+            return
+        macros["R"] = TYPES[out.dtype][0]
+        function = self.named("reductions", "columns", **macros)
         self.launch(function, outer * across, 1024, (out, array, outer, length, inner))
 
 
 _OPTIONS = ("-std=c++17",)
+_WITH_MUCH_SHARED_MEMORY = ("recurrent",)
+_MOST_SHARED = 224 * 1024
 
 
 def _prepare_launch() -> tuple[Any, Any]:
@@ -343,6 +383,7 @@ _map_dense = getattr(native, "map_dense", None)
 _kept: list[Any] = []  # a compiled kernel lives as long as CuPy's object
 _REDUCTIONS = {np.add: 0, np.maximum: 1, np.minimum: 2}
 _REDUCED = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), texts.BFLOAT16])
+_SINGLE = np.dtype("f4")
 _PARTS = {np.dtype("f2"): np.dtype("f4"), texts.BFLOAT16: np.dtype("f4")}
 
 
@@ -359,11 +400,11 @@ class Plan:
         self.scalars = [each.__class__ is not CudaArray for each in inputs]
         self.functions: dict[int, Any] = {}
 
-    def compiled(self, dims: int) -> Any:
+    def compiled(self, dims: int, is_huge: bool) -> Any:
         text = texts.kernel(
-            self.expression, self.computed, self.given, self.result, self.scalars, dims
+            self.expression, self.computed, self.given, self.result, self.scalars, dims, is_huge
         )
-        return Kernels.compile(text)
+        return Kernels.compile(text, texts.name_of(self.expression))
 
 
 _HALF_NUMBERS = frozenset([np.dtype("f2"), texts.BFLOAT16])
@@ -376,6 +417,26 @@ def _number(value: Any, dtype: np.dtype) -> Any:
     if dtype in _HALF_NUMBERS:
         return np.asarray(value).view(np.uint16)[()]
     return value[()] if isinstance(value, np.ndarray) else value
+
+
+def _wide(value: Any, target: Any) -> tuple[Any, Any]:
+    """The same arrays with elements of 16 bytes, where all that is copied together is aligned."""
+    if value.shape != target.shape or not value.ndim:
+        return value, target
+    item = value.itemsize
+    size = value.shape[-1] * item
+    steps = (*value.strides[:-1], *target.strides[:-1], address(value), address(target), size)
+    if (
+        value.strides[-1] != item
+        or target.strides[-1] != item
+        or any([each % 16 for each in steps])
+    ):
+        return value, target
+    shape = (*value.shape[:-1], size // 16)
+    one, other = [
+        strided(each, shape, (*each.strides[:-1], 16), texts.WIDE) for each in (value, target)
+    ]
+    return one, other
 
 
 def _result(dtype: np.dtype, shape: tuple[int, ...], arrays: list[Any], dense: bool) -> Any:

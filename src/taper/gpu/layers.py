@@ -10,6 +10,7 @@ import numpy as np
 from taper.gpu import state
 from taper.gpu.array import CudaArray, empty
 from taper.gpu.ops import _are_plain, _blocks, _macros, own
+from taper.gpu.world import helpers
 
 _INT64 = np.dtype(np.int64)
 _SINGLE = np.dtype(np.float32)
@@ -246,6 +247,23 @@ def batch_norm_gradients(
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
 
 
+def _move(plain: Any) -> Any:
+    """The running statistics in one pass."""
+
+    def move(running: Any, found: Any, momentum: float, factor: float) -> None:
+        kernels = state.runtime.kernels
+        if kernels is None or not _are_plain(running, found) or running.itemsize == 2:
+            plain(running, found, momentum, factor)
+            return
+        numbers = [np.asarray(each, running.dtype) for each in (1.0 - momentum, momentum * factor)]
+        kernels.blend("a * c + b * d", (running, found, *numbers), running)
+
+    return move
+
+
+helpers["taper.ops.norm.batch", "_move"] = _move
+
+
 # --- attention -----------------------------------------------------------------------------------
 
 _FLASH = "_scaled_dot_product_flash_attention_for_cpu"
@@ -272,11 +290,62 @@ def _stacked(array: Any) -> Any:
     return plain.reshape(-1, *array.shape[2:])
 
 
-def _scores(one: Any, other: Any) -> Any:
+_STRIP = 256  # rows of scores that are computed together where the rest of their columns are zero
+
+
+def _strips(rows: int, length: int, is_causal: bool) -> list[tuple[slice, int]]:
+    """Rows that are computed together, and how many columns they need."""
+    if not is_causal or rows != length or rows <= _STRIP:
+        return [(slice(0, rows), length)]
+    starts = range(0, rows, _STRIP)
+    return [
+        (slice(start, min(start + _STRIP, rows)), min(start + _STRIP, rows)) for start in starts
+    ]
+
+
+def _scores(one: Any, other: Any, strips: Any) -> Any:
     """The products of all rows of one with all rows of the other, as float."""
     out = empty((len(one), one.shape[1], other.shape[1]), _SINGLE)
-    state.runtime.product(one, other.swapaxes(1, 2), out)
+    for rows, end in strips:
+        state.runtime.product(one[:, rows], other[:, :end].swapaxes(1, 2), out[:, rows, :end])
     return out
+
+
+def _by_rows(weights: Any, values: Any, strips: Any) -> Any:
+    """The products of weights and values."""
+    out = empty((len(weights), weights.shape[1], values.shape[2]), values.dtype)
+    for rows, end in strips:
+        state.runtime.product(weights[:, rows, :end], values[:, :end], out[:, rows])
+    return out
+
+
+def _by_columns(weights: Any, values: Any, strips: Any) -> Any:
+    """The products of weights, turned over, and values; columns begin where their rows do."""
+    out = empty((len(weights), weights.shape[2], values.shape[2]), values.dtype)
+    if len(strips) == 1:
+        strips = [(slice(0, weights.shape[2]), 0)]
+    for columns, _ in strips:
+        part = weights[:, columns.start :, columns].swapaxes(1, 2)
+        state.runtime.product(part, values[:, columns.start :], out[:, columns])
+    return out
+
+
+def _like(array: Any, stack: Any) -> Any:
+    """The matrices of a stack, laid out as an array with heads and examples."""
+    found = stack.reshape(array.shape)
+    made = np.empty_like(array)
+    if made.strides == found.strides:
+        return found
+    made[...] = found
+    return made
+
+
+def _by_places(array: Any, stack: Any) -> Any:
+    """The same, laid out place by place and then head by head, as gradients lie."""
+    batch, heads, places, width = array.shape
+    made = empty((batch, places, heads, width), array.dtype).transpose(0, 2, 1, 3)
+    made[...] = stack.reshape(array.shape)
+    return made
 
 
 @own(_FLASH)
@@ -295,16 +364,20 @@ def attention(
         return NotImplemented
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     q, k, v = map(_stacked, (query, key, value))
-    scores = _scores(q, k)
+    strips = _strips(q.shape[1], k.shape[1], is_causal)
+    scores = _scores(q, k, strips)
     count, rows, length = scores.shape
     found = empty(scores.shape, query.dtype)
     logarithms = empty((*query.shape[:2], rows), _SINGLE)
-    function = kernels.named("attention", "weights", **_macros(query))
-    args = (found, logarithms, scores, rows, length, np.float64(factor), int(is_causal))
-    kernels.launch(function, count * rows, 256 if length > 128 else 128, args)
-    out = np.empty_like(query)
-    out[...] = np.matmul(found, v).reshape(query.shape)
-    return out, logarithms
+    strip = _STRIP if len(strips) > 1 else 0
+    args = (found, logarithms, scores, rows, length, np.float64(factor), int(is_causal), strip)
+    if length <= 1024:
+        function = kernels.named("attention", "short_weights", **_macros(query))
+        kernels.launch(function, (count * rows + 7) // 8, 256, (*args, count * rows))
+    else:
+        function = kernels.named("attention", "weights", **_macros(query))
+        kernels.launch(function, count * rows, 256, args)
+    return _like(query, _by_rows(found, v, strips)), logarithms
 
 
 @own(f"{_FLASH}_backward")
@@ -328,7 +401,8 @@ def attention_gradients(
         return NotImplemented
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     q, k, v, g, o = map(_stacked, (query, key, value, grad, out))
-    scores, slopes = _scores(q, k), _scores(g, v)
+    strips = _strips(q.shape[1], k.shape[1], is_causal)
+    scores, slopes = _scores(q, k, strips), _scores(g, v, strips)
     count, rows, length = scores.shape
     dots = empty((count, rows), _SINGLE)
     function = kernels.named("attention", "row_dots", **_macros(query))
@@ -336,11 +410,10 @@ def attention_gradients(
     weights, found = empty(scores.shape, query.dtype), empty(scores.shape, query.dtype)
     function = kernels.named("attention", "weights_backward", **_macros(query))
     args = (weights, found, scores, slopes, logarithms, dots, rows, length, np.float64(factor))
-    kernels.launch(function, count * rows, 256 if length > 128 else 128, (*args, int(is_causal)))
-    pairs = (found, k), (found.swapaxes(1, 2), q), (weights.swapaxes(1, 2), g)
-    results = []
-    for like, (one, other) in zip((query, key, value), pairs, strict=True):
-        made = np.empty_like(like)
-        made[...] = np.matmul(one, other).reshape(like.shape)
-        results.append(made)
-    return tuple(results)
+    last = (int(is_causal), _STRIP if len(strips) > 1 else 0)
+    kernels.launch(function, count * rows, 256 if length > 128 else 128, (*args, *last))
+    return (
+        _by_places(query, _by_rows(found, k, strips)),
+        _by_places(key, _by_columns(found, q, strips)),
+        _by_places(value, _by_columns(weights, g, strips)),
+    )

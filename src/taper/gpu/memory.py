@@ -99,6 +99,17 @@ class Pool:
             kept = self._free.setdefault(key, [])
         kept.append(block.address)
 
+    def hold(self, stream: int) -> list[Any]:
+        """Return all free blocks of a stream, which are in use from now on."""
+        found = []
+        for (size, owner), addresses in self._free.items():
+            while owner == stream and addresses:
+                block = _block_class(size).from_address(addresses[-1])
+                block.pool, block.stream, block.address = self, stream, addresses.pop()
+                self.in_use += size
+                found.append(block)
+        return found
+
     def _new(self, size: int, stream: int) -> int:
         if size > _SMALL:
             return self._from_device(size)
@@ -178,6 +189,11 @@ class NativePool(Pool):
     def take(self, nbytes: int) -> Any:
         """Return a block of at least so many bytes."""
         return native.take_block(nbytes)
+
+    def hold(self, stream: int) -> list[Any]:
+        """Return all free blocks of a stream, which are in use from now on."""
+        found: list[Any] = native.hold_blocks(stream)
+        return found
 
     def give_back(self) -> None:
         """Give the blocks that nobody uses back to the device; cut pieces stay."""

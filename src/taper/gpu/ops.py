@@ -16,7 +16,7 @@ from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
 from taper.gpu.array import CudaArray, empty, new_array, root_block
 from taper.gpu.texts import BFLOAT16, TYPES
-from taper.gpu.world import meanings, on_device
+from taper.gpu.world import helpers, meanings, on_device
 
 FLOATS = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), BFLOAT16])
 
@@ -83,6 +83,50 @@ def _threads(length: int) -> int:
 def _macros(array: Any, **more: Any) -> dict[str, Any]:
     stored, computed = TYPES[array.dtype]
     return {"T": stored, "C": computed, "LOG": 0, **more}
+
+
+# --- products ------------------------------------------------------------------------------------
+
+
+def _are_factors(left: Any, right: Any) -> bool:
+    return (
+        state.runtime.kernels is not None
+        and left.__class__ is CudaArray
+        and right.__class__ is CudaArray
+        and left.dtype in FLOATS
+        and right.dtype is left.dtype
+    )
+
+
+def _product(plain: Any) -> Any:
+    """`np.matmul`, which takes half types as they are, where the processor computes wider."""
+
+    def product(left: Any, right: Any, *kernel: str) -> Any:
+        if _are_factors(left, right):
+            return np.matmul(left, right)
+        return plain(left, right, *kernel)
+
+    return product
+
+
+helpers["taper.ops.linalg.matmul", "product"] = _product
+helpers["taper.ops.linalg.matmul", "batched_product"] = _product
+
+
+@own("addmm")
+def addmm(kernels: Any, self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """A product with something added to its rows."""
+    if not _are_factors(mat1, mat2) or not beta == 1 == alpha or not mat1.size or not mat2.size:
+        return NotImplemented
+    if not mat1.ndim == 2 == mat2.ndim or mat1.shape[1] != len(mat2):
+        return NotImplemented
+    if self.__class__ is not CudaArray or self.dtype is not mat1.dtype:
+        return NotImplemented
+    if self.shape not in (mat2.shape[1:], (len(mat1), mat2.shape[1])):
+        return NotImplemented
+    out = np.matmul(mat1, mat2)
+    found = kernels.elementwise(np.add, (out, self), out)
+    return np.add(out, self, out) if found is NotImplemented else out
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -162,11 +206,29 @@ def layer_norm_gradients(
         args = (found, grad, input, mean, rstd, given, length, int(weight is not None))
         kernels.launch(function, rows, _threads(length), args)
     if needs[1] or needs[2]:
-        for_weight, for_bias = (empty(tuple(normalized_shape), input.dtype) for _ in range(2))
-        function = kernels.named("rows", "layer_norm_parameters", **_macros(input))
-        args = (for_weight, for_bias, grad, input, mean, rstd, rows, length)
-        kernels.launch(function, (length + 31) // 32, 1024, args)
+        for_weight, for_bias = _layer_norm_sums(
+            kernels, (grad, input, mean, rstd), rows, length, tuple(normalized_shape)
+        )
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
+
+
+def _layer_norm_sums(
+    kernels: Any, arrays: tuple[Any, ...], rows: int, length: int, shape: tuple[int, ...]
+) -> tuple[Any, Any]:
+    """The gradients of weight and bias: sums over rows, in pieces where there are many."""
+    dtype, across = arrays[0].dtype, (length + 31) // 32
+    if rows < 1024 or across > 132:
+        found = empty(shape, dtype), empty(shape, dtype)
+        function = kernels.named("rows", "layer_norm_parameters", **_macros(arrays[0]))
+        kernels.launch(function, across, 1024, (*found, *arrays, rows, length))
+        return found
+    piece = max(128, rows // 16)
+    count = -(-rows // piece)
+    parts = empty((count, *shape), dtype), empty((count, *shape), dtype)
+    function = kernels.named("rows", "layer_norm_pieces", **_macros(arrays[0]))
+    kernels.launch(function, across * count, 1024, (*parts, *arrays, rows, length, piece))
+    one, other = [np.add.reduce(each, axis=0) for each in parts]
+    return one, other
 
 
 # --- losses --------------------------------------------------------------------------------------
@@ -227,6 +289,33 @@ def nll_gradient(
 
 def _blocks(count: int) -> int:
     return max(1, min((count + 255) // 256, 132 * 16))
+
+
+@own("mean_all_self")
+def mean_gradient(kernels: Any, grad: Any, self_shape: Any, self_numel: int) -> Any:
+    """The gradient of a mean, without a look at it."""
+    if not self_numel or not _are_plain(grad):
+        return NotImplemented
+    out = empty(tuple(self_shape), grad.dtype)
+    return kernels.blend("a / b", (grad, np.asarray(self_numel, grad.dtype)), out)
+
+
+def _weighted(plain: Any) -> Any:
+    """The slope of a loss times its gradient, without a look at that."""
+
+    def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
+        kernels = state.runtime.kernels
+        if kernels is None or slope.__class__ is not CudaArray or grad.__class__ is not CudaArray:
+            return plain(slope, grad, factor, reduction)
+        if grad.ndim or slope.dtype not in FLOATS or grad.dtype is not slope.dtype:
+            return plain(slope, grad, factor, reduction)
+        factor = factor / max(slope.size, 1) if reduction == 1 else factor
+        return kernels.blend("a * (b * c)", (slope, grad, np.asarray(factor, slope.dtype)), slope)
+
+    return weighted
+
+
+helpers["taper.ops.loss.elementwise", "weighted"] = _weighted
 
 
 # --- tables --------------------------------------------------------------------------------------

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from cupy.cuda import cublas, device
 
+from taper.arrays.native import native
 from taper.arrays.strides import reshaped
 from taper.gpu.array import CudaArray, address, empty
+from taper.gpu.graphs import streams
 from taper.gpu.texts import BFLOAT16
 from taper.settings import get_float32_matmul_precision
 
@@ -52,6 +55,21 @@ def _layout(array: Any) -> tuple[int, int, int] | None:
     return turned, leading, array.strides[0] // item if array.ndim == 3 else 0
 
 
+def matmul_into(one: Any, other: Any, out: Any) -> Any:
+    """The product of two matrices in a third, row by row, or NotImplemented."""
+    if not one.__class__ is other.__class__ is out.__class__ is CudaArray:
+        return NotImplemented
+    dtype = one.dtype
+    if dtype not in _DATA or not dtype is other.dtype is out.dtype or not one.size:
+        return NotImplemented
+    if not one.ndim == other.ndim == out.ndim == 2 or not out.flags.c_contiguous:
+        return NotImplemented
+    if out.shape != (len(one), other.shape[1]) or one.shape[1] != len(other) or not other.size:
+        return NotImplemented
+    _product(one, other, out)
+    return out
+
+
 def matmul(one: Any, other: Any) -> Any:
     """The product of two arrays as `np.matmul` has it, or NotImplemented."""
     if one.__class__ is not CudaArray or other.__class__ is not CudaArray:
@@ -70,13 +88,13 @@ def matmul(one: Any, other: Any) -> Any:
     out = empty((*lead, left.shape[-2], right.shape[-1]), dtype)
     result = out
     if len(lead) == 0:
-        _product(left, right, out, 1)
+        _product(left, right, out)
     elif right.ndim == 2 and left.flags.c_contiguous:  # the stack is one tall matrix
-        _product(left.reshape(-1, left.shape[-1]), right, out.reshape(-1, out.shape[-1]), 1)
+        _product(left.reshape(-1, left.shape[-1]), right, out.reshape(-1, out.shape[-1]))
     else:
         count = math.prod(lead)
         left, right = _stack(left, lead, count), _stack(right, lead, count)
-        _product(left, right, out.reshape(count, *out.shape[-2:]), count)
+        _product(left, right, out.reshape(count, *out.shape[-2:]))
     if one.ndim == 1:
         result = result[..., 0, :]
     if other.ndim == 1:
@@ -100,32 +118,87 @@ def _stack(array: Any, lead: tuple[int, ...], count: int) -> Any:
 
 def product(left: Any, right: Any, out: Any) -> None:
     """Write the products of two stacks of matrices, which may be half types, into a third."""
-    _product(left, right, out, len(out))
+    _product(left, right, out)
 
 
-def _product(left: Any, right: Any, out: Any, count: int) -> None:
-    first, second = _layout(left), _layout(right)
-    if first is None:
-        left = left.copy()
-        first = 0, left.shape[-1], left.shape[-1] * left.shape[-2] * (left.ndim == 3)
-    if second is None:
-        right = right.copy()
-        second = 0, right.shape[-1], right.shape[-1] * right.shape[-2] * (right.ndim == 3)
+def _product(left: Any, right: Any, out: Any) -> None:
     data, written = _DATA[left.dtype], _DATA[out.dtype]
-    numbers = _DOUBLE if data == 1 else _SINGLE
     computed = (
         _TF32
         if data == 0 and get_float32_matmul_precision() != "highest"
         else _COMPUTED[left.dtype]
     )
+    given = (data, written, computed)
+    if _multiply(left, right, out, *given) is None:
+        # Neither rows nor columns are in one piece.
+        left, right = [each if _layout(each) else each.copy() for each in (left, right)]
+        _multiply(left, right, out, *given)
+
+
+def _multiply_by_cupy(
+    left: Any, right: Any, out: Any, data: int, written: int, computed: int
+) -> Any:
+    """The same as the native module does."""
+    first, second = _layout(left), _layout(right)
+    if first is None or second is None:
+        return None
+    numbers = _DOUBLE if data == 1 else _SINGLE
     rows, inner, columns = left.shape[-2], left.shape[-1], right.shape[-1]
     lengths = second[0], first[0], columns, rows, inner, numbers.one
     one, other, result = address(left), address(right), address(out)
     handle = device.get_cublas_handle()
+    count = len(out) if out.ndim == 3 else 1
+    leading = max(out.strides[-2] // out.itemsize, columns)
     if count == 1:
         operands = (other, data, second[1], one, data, first[1], numbers.zero)
-        cublas.gemmEx(handle, *lengths, *operands, result, written, columns, computed, -1)
-        return
+        cublas.gemmEx(handle, *lengths, *operands, result, written, leading, computed, -1)
+        return True
     stacked = (other, data, *second[1:], one, data, *first[1:], numbers.zero)
-    stack = (result, written, columns, rows * columns, count)
+    stack = (result, written, leading, out.strides[0] // out.itemsize, count)
     cublas.gemmStridedBatchedEx(handle, *lengths, *stacked, *stack, computed, -1)
+    return True
+
+
+class Library:
+    """cuBLAS as the native module calls it: with a handle and room of our own."""
+
+    _ROOM = 32 << 20
+
+    def __init__(self, allocate: Callable[[int], int]) -> None:
+        self.allocate = allocate
+        device.get_cublas_handle()  # which loads the library
+        with open("/proc/self/maps") as maps:
+            path = next(line.split()[-1] for line in maps if "/libcublas.so" in line)
+        self.functions = ctypes.CDLL(path)
+        self.handle = ctypes.c_void_p()
+        if self.functions.cublasCreate_v2(ctypes.byref(self.handle)):
+            raise RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED")
+        self.rooms: dict[int, int] = {}  # by stream; all graphs share one
+        pointer = ctypes.c_void_p
+        self.functions.cublasSetStream_v2.argtypes = [pointer, pointer]
+        self.functions.cublasSetWorkspace_v2.argtypes = [pointer, pointer, ctypes.c_size_t]
+        names = ("cublasGemmEx", "cublasGemmStridedBatchedEx")
+        places = [ctypes.cast(getattr(self.functions, name), pointer).value for name in names]
+        native.know_products(*places, self.handle.value)
+        self.use_stream(0)
+
+    def use_stream(self, stream: int) -> None:
+        """Let products go into a stream from now on."""
+        place = -1 if stream in streams else stream
+        if place not in self.rooms:
+            self.rooms[place] = self.allocate(self._ROOM)
+        self.functions.cublasSetStream_v2(self.handle, stream)
+        self.functions.cublasSetWorkspace_v2(self.handle, self.rooms[place], self._ROOM)
+
+
+_multiply: Any = _multiply_by_cupy
+
+
+def start(allocate: Callable[[int], int]) -> Any:
+    """Let the native module multiply, where it is there; returns the library, or None."""
+    global _multiply
+    if native is None or not hasattr(native, "device_product"):
+        return None
+    found = Library(allocate)
+    _multiply = native.device_product
+    return found

@@ -12,6 +12,7 @@ import numpy as np
 from taper.autograd.detours import lead_through
 from taper.gpu import state
 from taper.gpu.array import CudaArray, empty, to_host
+from taper.gpu.graphs import refuse_capture
 from taper.gpu.texts import TYPES
 from taper.gpu.world import meanings
 from taper.sampling import continuous, discrete
@@ -46,6 +47,20 @@ class Generator:
             self._offset += (count + 3) // 4 * 4
         return self._seed, offset
 
+    def start_of(self, numbers: int) -> tuple[int, int, Any]:
+        """Return seed, offset and state as kernels take them; a graph reads them at its launch."""
+        graph = state.capturing
+        if graph is None:
+            seed, offset = self.take(numbers)
+            return _signed(seed), offset, 0
+        draws = next((each for each in graph.before_launch if isinstance(each, Draws)), None)
+        if draws is None:
+            draws = Draws(self)
+            graph.before_launch.append(draws)
+        if draws.generator is not self:
+            refuse_capture("two generators draw")
+        return 0, draws.count(numbers), draws.array
+
     def state(self) -> bytes:
         """Return seed and offset as bytes."""
         return struct.pack("<QQ", self._seed, self._offset)
@@ -56,6 +71,24 @@ class Generator:
             raise RuntimeError("RNG state is wrong size")
         self._seed = struct.unpack_from("<Q", given)[0]
         self._offset = struct.unpack_from("<Q", given, 8)[0] if len(given) == 16 else 0
+
+
+class Draws:
+    """The numbers that a graph draws: where they start is written before each launch."""
+
+    def __init__(self, generator: Generator) -> None:
+        self.generator, self.total = generator, 0
+        self.array = empty((2,), np.dtype(np.int64))
+
+    def count(self, numbers: int) -> int:
+        """Return the place of so many numbers among all of the graph."""
+        place = self.total
+        self.total += (numbers + 3) // 4 * 4
+        return place
+
+    def __call__(self) -> None:
+        seed, offset = self.generator.take(self.total)
+        state.runtime.copy_in(self.array, np.array([_signed(seed), offset], np.int64))
 
 
 default = Generator()
@@ -90,8 +123,8 @@ def draw(out: Any, kind: int, one: float, other: float, generator: Any = None) -
     stored, computed = TYPES[out.dtype]
     function = kernels.named("philox", "draw", T=stored, C=computed, WIDE=int(wide), KIND=kind)
     blocks, numbers = _grid(out.size, each)
-    seed, offset = (generator or default).take(numbers)
-    args = (out, out.size, np.float64(one), np.float64(other), _signed(seed), offset)
+    start = (generator or default).start_of(numbers)
+    args = (out, out.size, np.float64(one), np.float64(other), *start)
     kernels.launch(function, blocks, _THREADS, args)
     return out
 
@@ -114,9 +147,9 @@ def dropout(array: Any, keep: float) -> Any:
     most = found["multiProcessorCount"] * (found["maxThreadsPerMultiProcessor"] // _THREADS)
     blocks = min((array.size + _THREADS - 1) // _THREADS, most)
     numbers = ((array.size - 1) // (_THREADS * blocks * 4) + 1) * 4
-    seed, offset = default.take(numbers)
+    seed, offset, where = default.start_of(numbers)
     together = 4 if array.size % 4 == 0 else 2 if array.size % 2 == 0 else 1
-    args = (out, mask, array, array.size, np.float64(keep), _signed(seed), offset, together)
+    args = (out, mask, array, array.size, np.float64(keep), seed, offset, together, where)
     kernels.launch(function, blocks, _THREADS, args)
     return out, mask
 
@@ -138,6 +171,7 @@ def _drawn(kind: int) -> Any:
         else:
             found = draw(out, kind, one, other, generator)
         if found is NotImplemented:
+            refuse_capture("numbers are drawn on the processor")
             given = (to_host(one), other)[: 1 if kind == _BELOW else 2]
             out[...] = run(np.empty(out.shape, out.dtype), *given)
         return out
@@ -159,6 +193,7 @@ def _dropped(run: Any, out: Any, p: float = 0.5, generator: Any = None) -> Any:
         return run(out, p, generator)
     found = dropout(empty(out.shape, out.dtype, 1), 1.0 - p)
     if found is NotImplemented:
+        refuse_capture("numbers are drawn on the processor")
         out[...] = run(np.empty(out.shape, out.dtype), p, generator)
     else:
         out[...] = found[0]

@@ -64,7 +64,7 @@ def text_of(instructions: bytes, columns: int, constants: int, most: int, dtype:
 typedef {kind} C;
 struct Row {{ C *column[{columns}]; long long size; long long first; }};
 struct Table {{ Row row[{most}]; C number[{max(constants, 1)}]; }};
-extern "C" __global__ void k(const Table table, long long rows) {{
+extern "C" __global__ void update(const Table table, long long rows) {{
     int which = 0;
     while (which + 1 < rows && table.row[which + 1].first <= blockIdx.x) which++;
     const long long start = (blockIdx.x - table.row[which].first) * {_CHUNK};
@@ -99,7 +99,7 @@ def run(instructions: bytes, columns: tuple[list[Any], ...], constants: tuple[An
     function = _compiled.get(key)
     if function is None:
         text = text_of(instructions, width, len(constants), most, dtype)
-        function = _compiled[key] = kernels.compile(text)
+        function = _compiled[key] = kernels.compile(text, "update")
     numbers = b"".join([np.asarray(each, dtype).tobytes() for each in constants])
     rows = list(zip(*columns, strict=True))
     for start in range(0, len(rows), most):

@@ -15,10 +15,13 @@ from typing import Any
 # What serves the device once it is in use: a `Runtime`, see `cupy_runtime`.
 runtime: Any = None
 
+# The graph that work goes into instead of being done (see `graphs`), or None.
+capturing: Any = None
+
 # Called once, when the device comes into use: the rooms above make themselves ready.
 at_start: list[Callable[[], None]] = []
 
-_PARTS = ("dispatch", "ufuncs", "world", "place", "ops", "layers", "random")
+_PARTS = ("dispatch", "ufuncs", "world", "place", "ops", "layers", "recurrent", "random")
 _lock = threading.RLock()
 _count: int | None = None
 

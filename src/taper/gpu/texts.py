@@ -5,6 +5,7 @@ Owns: the expression of each ufunc and the text around it.  Compiles and launche
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ TYPES: dict[np.dtype, tuple[str, str]] = {
         "f8": "double",
     }.items()
 }
+WIDE = np.dtype("V16")
+"""What is copied, whatever it means."""
+TYPES[WIDE] = ("uint4", "uint4")
 TYPES[np.dtype("f2")] = ("half_t", "float")
 TYPES[BFLOAT16] = ("bfloat_t", "float")
 
@@ -51,42 +55,10 @@ EXPRESSIONS: dict[Any, tuple[str, str]] = {
     np.square: ("a * a", _ORDERED),
     np.reciprocal: ("(C)1 / a", _FLOATS),
     np.absolute: ("abs(a)", "fi"),
-    np.fabs: ("fabs(a)", _FLOATS),
-    np.sqrt: ("sqrt(a)", _FLOATS),
-    np.cbrt: ("cbrt(a)", _FLOATS),
-    np.exp: ("exp(a)", _FLOATS),
-    np.exp2: ("exp2(a)", _FLOATS),
-    np.expm1: ("expm1(a)", _FLOATS),
-    np.log: ("log(a)", _FLOATS),
-    np.log2: ("log2(a)", _FLOATS),
-    np.log10: ("log10(a)", _FLOATS),
-    np.log1p: ("log1p(a)", _FLOATS),
-    np.sin: ("sin(a)", _FLOATS),
-    np.cos: ("cos(a)", _FLOATS),
-    np.tan: ("tan(a)", _FLOATS),
-    np.arcsin: ("asin(a)", _FLOATS),
-    np.arccos: ("acos(a)", _FLOATS),
-    np.arctan: ("atan(a)", _FLOATS),
-    np.sinh: ("sinh(a)", _FLOATS),
-    np.cosh: ("cosh(a)", _FLOATS),
-    np.tanh: ("tanh(a)", _FLOATS),
-    np.arcsinh: ("asinh(a)", _FLOATS),
-    np.arccosh: ("acosh(a)", _FLOATS),
-    np.arctanh: ("atanh(a)", _FLOATS),
-    np.floor: ("floor(a)", _FLOATS),
-    np.ceil: ("ceil(a)", _FLOATS),
-    np.trunc: ("trunc(a)", _FLOATS),
-    np.rint: ("rint(a)", _FLOATS),
     np.sign: ("sign_of<C>(a)", "fi"),
     np.maximum: ("larger<C>(a, b)", _ANY),
     np.minimum: ("smaller<C>(a, b)", _ANY),
-    np.fmax: ("fmax(a, b)", _FLOATS),
-    np.fmin: ("fmin(a, b)", _FLOATS),
     np.power: ("pow(a, b)", _FLOATS),
-    np.arctan2: ("atan2(a, b)", _FLOATS),
-    np.hypot: ("hypot(a, b)", _FLOATS),
-    np.fmod: ("fmod(a, b)", _FLOATS),
-    np.copysign: ("copysign(a, b)", _FLOATS),
     np.floor_divide: ("floor_quotient<C>(a, b)", _FLOATS),
     np.remainder: ("floor_rest<C>(a, b)", _FLOATS),
     np.logaddexp: ("both(a, b)", _FLOATS),
@@ -101,14 +73,24 @@ EXPRESSIONS: dict[Any, tuple[str, str]] = {
     np.logical_xor: ("!a != !b", _ANY),
     np.logical_not: ("!a", _ANY),
     np.isnan: ("a != a", _FLOATS),
-    np.isinf: ("isinf(a)", _FLOATS),
-    np.isfinite: ("isfinite(a)", _FLOATS),
-    np.signbit: ("signbit(a)", _FLOATS),
     np.bitwise_and: ("a & b", "iub"),
     np.bitwise_or: ("a | b", "iub"),
     np.bitwise_xor: ("a ^ b", "iub"),
     np.invert: ("~a", "iu"),
     np.conjugate: ("a", _ORDERED),
+}
+# What C++ has under NumPy's name, but for "arc".
+_FUNCTIONS = {
+    "a": """
+    fabs sqrt cbrt exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh
+    cosh tanh arcsinh arccosh arctanh floor ceil trunc rint isinf isfinite signbit
+    """,
+    "a, b": "fmax fmin arctan2 hypot fmod copysign",
+}
+EXPRESSIONS |= {
+    getattr(np, name): (f"{name.replace('arc', 'a')}({operands})", _FLOATS)
+    for operands, names in _FUNCTIONS.items()
+    for name in names.split()
 }
 
 
@@ -120,6 +102,11 @@ def dtype_kind(dtype: np.dtype) -> str:
 LETTERS = "abcd"
 
 
+def name_of(expression: str) -> str:
+    """What the kernel of an expression is called, in profiles for instance."""
+    return "map_" + re.sub(r"\W+", "_", expression)[:48]
+
+
 def kernel(
     expression: str,
     computed: Sequence[np.dtype],
@@ -127,8 +114,9 @@ def kernel(
     result: np.dtype,
     scalars: Sequence[bool],
     dims: int,
+    is_huge: bool = False,
 ) -> str:
-    """The text of a kernel named `k`.
+    """The text of a kernel, whose name is `name_of(expression)`.
 
     Operands come in their dtypes (`given`), are cast to those of the expression (`computed`), and
     are numbers where `scalars` says so.  `dims` is 0 if all arrays lie alike without gaps, else how
@@ -155,7 +143,7 @@ def kernel(
     lines.append(f"typedef {computing} C;")
     lines.append(f"out[{where}] = put<{TYPES[result][0]}>({expression});")
     body = "\n        ".join(lines)
-    walk = _walk(letters, scalars, dims) if dims else ""
+    walk = _walk(letters, scalars, dims, is_huge) if dims else ""
     form = (
         f"struct Form {{ int length[{dims}]; long long step[{dims}][{len(given) + 1}]; }};\n"
         if dims
@@ -163,7 +151,7 @@ def kernel(
     )
     return (
         f"{PRELUDE}{form}"
-        f'extern "C" __global__ void k({", ".join(parameters)}) {{\n'
+        f'extern "C" __global__ void {name_of(expression)}({", ".join(parameters)}) {{\n'
         "    const long long stride = (long long)gridDim.x * blockDim.x;\n"
         "    const long long first = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
         "    for (long long i = first; i < n; i += stride) {\n"
@@ -171,21 +159,25 @@ def kernel(
     )
 
 
-def _walk(letters: str, scalars: Sequence[bool], dims: int) -> str:
-    """Where the operands of element `i` lie; the last dimension is the innermost."""
+def _walk(letters: str, scalars: Sequence[bool], dims: int, is_huge: bool) -> str:
+    """Where the operands of element `i` lie; the last dimension is the innermost.
+
+    Divisions of 64 bits cost more than all else, so elements are counted with 32 where these do.
+    """
+    kind = "long long" if is_huge else "unsigned int"
     names = ["out"] + [each for each, number in zip(letters, scalars, strict=True) if not number]
     columns = [0] + [nr + 1 for nr, number in enumerate(scalars) if not number]
-    lines = ["long long rest = i;", *(f"long long at_{name} = 0;" for name in names)]
+    lines = [f"{kind} rest = ({kind})i;", *(f"long long at_{name} = 0;" for name in names)]
     for dim in range(dims - 1, -1, -1):
         if dim:
             lines.append(
-                f"{{ const long long up = rest / form.length[{dim}]; "
-                f"const long long here = rest - up * form.length[{dim}]; rest = up;"
+                f"{{ const {kind} up = rest / ({kind})form.length[{dim}]; "
+                f"const {kind} here = rest - up * ({kind})form.length[{dim}]; rest = up;"
             )
         else:
-            lines.append("{ const long long here = rest;")
+            lines.append(f"{{ const {kind} here = rest;")
         lines += [
-            f"at_{name} += here * form.step[{dim}][{column}];"
+            f"at_{name} += (long long)here * form.step[{dim}][{column}];"
             for name, column in zip(names, columns, strict=True)
         ]
         lines.append("}")

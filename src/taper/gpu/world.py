@@ -150,6 +150,9 @@ _copies: dict[Any, Any] = {}
 # operators by the operators' names (see `ops`).
 meanings: dict[Any, Any] = {}
 
+# Functions of rooms above, by module and name: what makes of their copies what stands for them.
+helpers: dict[tuple[str, str], Callable[[Any], Any]] = {}
+
 
 def _is_ours(value: Any) -> bool:
     return (getattr(value, "__module__", None) or "").startswith(_ROOMS)
@@ -174,6 +177,9 @@ def stand_in(value: Any) -> Any:
         entry = getattr(value, "op", None)
         if entry is not None:
             return _operator(entry)
+        helper = helpers.get((value.__module__, value.__name__))
+        if helper is not None:
+            return helper(on_device(value))
         return on_device(value) if _is_ours(value) else value
     if kind is functools.partial:
         func = stand_in(value.func)
@@ -355,6 +361,11 @@ def on_device(function: Any) -> Any:
         _copies[function] = copy
         _fill(world, real, function.__code__)
     return copy
+
+
+def copy_of(function: Any) -> Any:
+    """Return the copy of a function, or None if nobody has needed one."""
+    return _copies.get(function) or _copies.get(original_of(function))
 
 
 def _cell(cell: Any) -> Any:

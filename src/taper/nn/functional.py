@@ -3,6 +3,7 @@
 Everything is computed by operators (`taper.ops`); this file only collects them.
 """
 
+from taper.autograd.overrides import has_grown as _has_grown
 from taper.nn.linear_cross_entropy import linear_cross_entropy
 from taper.opdef.guards import guard_all as _guard_all
 from taper.ops.activation.functional import (
@@ -281,3 +282,4 @@ for _function in (celu_, elu_, gelu, leaky_relu_, softplus, softshrink, threshol
     _function.__module__ = __name__
 
 _guard_all(globals())
+_has_grown(globals())

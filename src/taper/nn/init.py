@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from taper.autograd.grad_mode import no_grad
+from taper.autograd.overrides import has_grown as _has_grown
 from taper.ops.creation.filled import empty_like
 from taper.ops.creation.filled import eye as eye_matrix
 from taper.ops.elementwise.blend import where
@@ -515,3 +516,5 @@ kaiming_uniform = _make_deprecate(kaiming_uniform_)
 kaiming_normal = _make_deprecate(kaiming_normal_)
 orthogonal = _make_deprecate(orthogonal_)
 sparse = _make_deprecate(sparse_)
+
+_has_grown(globals())

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from taper.autograd.conjugate import class_showing, look_at, memory_of
-from taper.autograd.overrides import _disabled_torch_function_impl
+from taper.autograd.overrides import _disabled_torch_function_impl, silent
 from taper.autograd.tensor_api import set_leaf_flag
 from taper.autograd.transforms import mark_made
 from taper.autograd.views import version_counter
@@ -102,6 +102,9 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if self.__dict__:
             return _rebuild_parameter_with_state, (*arguments, dict(self.__dict__))
         return _rebuild_parameter, arguments
+
+
+silent.add(Parameter)
 
 
 def leaf_on(cls: type[Tensor], data: Tensor, requires_grad: bool) -> Any:

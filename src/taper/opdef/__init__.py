@@ -38,6 +38,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from taper.arrays.layouts import BY_KIND, ELEMENTWISE, Rule, settled
+from taper.autograd.overrides import declared
 from taper.autograd.transforms import seen_whole
 from taper.opdef.numpy_names import with_numpy_names
 
@@ -223,6 +224,11 @@ class Op:
     def differentiable(self) -> bool:
         return bool(self.formulas)
 
+    @property
+    def left_to_fallback(self) -> bool:
+        """Whether PyTorch records the operator, of any dtype, only to refuse its gradients."""
+        return self.node_name == "NotImplemented"
+
     def formula_for(self, name: str) -> Formula | None:
         for formula in self.formulas:
             if name in formula.wrt:
@@ -406,6 +412,7 @@ def op(
         if entry.name in registry:
             raise DeclarationError(f"operator {entry.name} is declared twice")
         registry[entry.name] = entry
+        declared.append(entry.name)
         files_of_declarations.add(kernel.__code__.co_filename)
         entry.node_name = entry.node_name or camel_case(entry.name) + "Backward0"
         function = lazy_function(entry)
@@ -523,6 +530,7 @@ def composite(
         if quick:
             quick_ways[function] = quick
         named_composites.append((label, function))
+        declared.append(label)
         for watch in composite_watchers:
             watch(label, function)
         if public:

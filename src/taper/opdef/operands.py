@@ -16,6 +16,7 @@ import numpy as np
 from taper import dtypes, opdef
 from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.foreign import ARRAYS, ForeignArray, is_array
+from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, copied_with, in_rows, preserved_strides, wrap_dim
 from taper.autograd import detours, overrides
@@ -223,6 +224,15 @@ _INDICES = ("index", "indices", "lengths", "offsets")
 
 def refuse_mixture(op: Op, array: ForeignArray, arguments: Sequence[Any]) -> None:
     """Raise if tensors that are given beside a foreign array are on other devices."""
+    kind: Any = array.__class__
+    for each in arguments:
+        if isinstance(each, Tensor):
+            if each._array.__class__ is not kind:
+                break
+        elif each.__class__ is list or each.__class__ is tuple:
+            break
+    else:
+        return
     pairs = zip(op.params, arguments, strict=True)
     mixed = [each for param, each in pairs if param.name not in _INDICES]
     tensors = [each for each in flat(mixed) if isinstance(each, Tensor)]
@@ -251,6 +261,9 @@ def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
     """Return PyTorch's words for what NumPy refused, or for what is refused before computing."""
     refuse_saving(op, arguments)
+    if is_without_kernel(error) and op.layout is ELEMENTWISE:
+        tensors = [each for each in flat(arguments) if isinstance(each, Tensor)]
+        return broadcast_clash([each._array.shape for each in tensors]) or error
     if not isinstance(error, ValueError | MemoryError):
         return error
     if isinstance(error, MemoryError):
@@ -264,6 +277,11 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
     if "too big" in text or "too large" in text or "Maximum allowed" in text:
         return RuntimeError("Storage size calculation overflowed")
     return RuntimeError(f"{op.label}: {text}")
+
+
+def is_without_kernel(error: Exception) -> bool:
+    """Tell whether an operator has no kernel for a dtype, which PyTorch sees last of all."""
+    return isinstance(error, NotImplementedError) and str(error).startswith('"')
 
 
 def number_of(label: str, name: str, position: int, value: Any) -> Any:

@@ -40,8 +40,12 @@ _ANYWHERE = frozenset(
 # These outputs are resized, with a warning, before their memory is checked.
 RESIZED_FIRST = frozenset(("cat", "cumprod", "cumsum", "gather"))
 _INDICES = frozenset(("index", "indices"))
+# With `out=` PyTorch has no derivative for these, and its fallback records them.
+LEFT_TO_FALLBACK = frozenset(("_conj_physical",))
+# Operators, by label, whose results are bool, whatever they compute with.
+COMPARISONS = frozenset("eq ge gt le lt ne".split())
 # Composite functions, by label, that end in an operator with the usual rule.
-_COMPOSITES = frozenset("bernoulli diff div inner linalg_cross msort mul normal outer".split())
+_COMPOSITES = frozenset("bernoulli div linalg_cross mul normal sort sub tensordot".split())
 
 
 def refuse_overlap(target: np.ndarray) -> None:
@@ -128,6 +132,26 @@ def refuse_shared_output(
             refuse_written_input(op, out, inputs[first:], first)
 
 
+def refuse_outs(op: Op, out: Any) -> None:
+    """Raise unless `out` is a tensor, or as many tensors as the operator has outputs."""
+    count = len(op.outputs)
+    if count == 1 or isinstance(out, Tensor) or not isinstance(out, tuple | list):
+        if count > 1 or not isinstance(out, Tensor):
+            wanted = "Tensor" if count == 1 else "tuple of Tensors"
+            raise TypeError(
+                f"{op.label}(): argument 'out' must be {wanted}, not {type(out).__name__}"
+            )
+        return
+    for index, each in enumerate(out):
+        if not isinstance(each, Tensor):
+            raise TypeError(
+                f"expected Tensor as element {index} in argument {len(op.params)}, but got "
+                f"{type_name(each)}"
+            )
+    if len(out) != count:
+        raise TypeError(f"expected tuple of {count} elements but got {len(out)}")
+
+
 # --- dtypes ----------------------------------------------------------------------------------
 
 # Usually the result must be of a lower or the same kind as the output.  These operators convert
@@ -136,7 +160,7 @@ def refuse_shared_output(
 _EXACT = {
     "Expected out tensor to have dtype {result:C}, but got {out:C} instead": (
         "aminmax argmax_dim argmin_dim diag gather index_add index_copy index_reduce linalg_cross "
-        "linalg_vector_norm log_softmax max_dim min_dim msort softmax sort_stable sort_values topk "
+        "linalg_vector_norm log_softmax max_dim min_dim softmax sort sort_stable sort_values topk "
         "tril triu"
     ),
     "Found dtype {out} but expected {result}": (

@@ -1,4 +1,4 @@
-"""Methods with overloads, which say so when they are given a keyword that none of them has.
+"""Methods and functions with overloads, which say so when given a keyword that none of them has.
 
 Owns: the text of that error.  Functions with one signature leave it to Python, whose text is the
 same as PyTorch's.
@@ -11,23 +11,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from taper.arrays.scalars import type_name
-from taper.opdef import methods
+from taper.opdef import composites, methods
 
 
 def declare_overloads(function: Callable[..., Any], *signatures: str) -> None:
-    """Let the method of a composite function list its overloads for unknown keywords."""
+    """Let the method of a composite, or one without method, list its overloads if keywords fail."""
     label = function.__name__
+    is_method = label in methods
 
     @functools.wraps(function)
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def listing(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except TypeError as error:
             if f"{label}() got an unexpected keyword" not in str(error):
                 raise
-        raise _no_overload(label, args[1:], kwargs, signatures)
+        raise _no_overload(label, args[is_method:], kwargs, signatures)
 
-    methods[label] = method
+    (methods if is_method else composites)[label] = listing
 
 
 def _no_overload(

@@ -44,7 +44,7 @@ from taper.opdef.text import (
     saved_properties,
     wanted_params,
 )
-from taper.tensor import Tensor, geometry, outline_of, wrap
+from taper.tensor import Tensor, array_of, geometry, outline_of, wrap
 
 # Properties that are attributes of the array: read in place, a call costs 0.2 us.
 _INLINE = {
@@ -358,12 +358,8 @@ def _shape(value: Any) -> Any:
     if value is None:
         return (0,)
     if isinstance(value, list | tuple):
-        return [_outline(each).shape for each in value]
-    return _outline(value).shape
-
-
-def _outline(value: Any) -> Any:
-    return outline_of(value) if isinstance(value, Tensor) else value
+        return [array_of(each).shape for each in value]
+    return array_of(value).shape
 
 
 def _strides(value: Any) -> tuple[int, ...]:
@@ -375,10 +371,10 @@ def _strides(value: Any) -> tuple[int, ...]:
 
 PROPERTIES: dict[str, Any] = {
     "shape": _shape,
-    "device": lambda value: device_of(_outline(value)),
-    "dtype": lambda value: _outline(value).dtype,
-    "ndim": lambda value: _outline(value).ndim,
+    "device": lambda value: device_of(array_of(value)),
+    "dtype": lambda value: array_of(value).dtype,
+    "ndim": lambda value: array_of(value).ndim,
     "strides": _strides,
-    "numel": lambda value: _outline(value).size,
+    "numel": lambda value: array_of(value).size,
     "geometry": lambda value: geometry(value if is_array(value) else memory_of(value)),
 }

@@ -22,6 +22,7 @@ from taper.autograd.anomaly_mode import remember
 from taper.autograd.conjugate import look_at, memory_of, write_through
 from taper.autograd.interception import Call, announce_write, intercept
 from taper.autograd.meta import INFERENCE_COUNTER, Creation
+from taper.autograd.probes import Unimplemented
 from taper.autograd.saved import (
     pack_saved,
 )
@@ -48,20 +49,23 @@ from taper.device import strided
 from taper.opdef import Op
 from taper.opdef.backward import node_class
 from taper.opdef.nodes import TableNode
-from taper.opdef.operands import flat, refuse_saving
+from taper.opdef.operands import flat, is_without_kernel, refuse_saving
 from taper.opdef.out_rules import (
+    COMPARISONS,
+    LEFT_TO_FALLBACK,
     OWN_CASTS,
     RESIZED_FIRST,
     refuse_cast_of,
     refuse_dtype,
     refuse_other_types,
+    refuse_outs,
     refuse_overlap,
     refuse_shared_output,
     refuse_written_input,
 )
 from taper.opdef.recording import make_node
 from taper.tensor import Tensor, array_of, element_strides
-from taper.userwarning import warn_user
+from taper.userwarning import warn_once, warn_user
 
 # --- in place and out= -----------------------------------------------------------------------
 
@@ -139,6 +143,7 @@ def _checked_write(
         if write is None:
             result = compute(op, arguments)
             check_destination(memory_of(target), result, op.inplace_name)
+            _warn_of_parts(op, arguments, target._array)
             return functools.partial(np.copyto, src=result, casting="unsafe")
         if target._counter is INFERENCE_COUNTER:
             # A forbidden write must first report whatever else is wrong.
@@ -189,7 +194,7 @@ def refuse_shape(target: np.ndarray, result: np.ndarray) -> None:
 
 def _converts(op: Op | None, arguments: Sequence[Any], out: np.ndarray, result: np.ndarray) -> bool:
     """Tell whether PyTorch computes into another tensor, which it resizes too, and converts."""
-    if not is_elementwise(op) or op is None or (result.dtype.kind == "b" and op.written is None):
+    if not is_elementwise(op) or op is None or op.label.startswith("logical_"):
         return False
     computed = result.dtype
     if op.written is not None:  # a comparison writes what it compares
@@ -198,41 +203,76 @@ def _converts(op: Op | None, arguments: Sequence[Any], out: np.ndarray, result: 
 
 
 def is_elementwise(op: Op | None) -> bool:
-    return op is not None and op.layout is ELEMENTWISE
+    # ldexp multiplies element by element, with a rule of its own for the layout.
+    return op is not None and (op.layout is ELEMENTWISE or op.name == "ldexp")
 
 
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
     """Raise if the common dtype of the operands may not be written into the first."""
+    if op.promote is not None and not any(op.unpromoted):
+        check_destination(array_of(arguments[0]), _stand_in(op, arguments))
+
+
+def _stand_in(op: Op, arguments: Sequence[Any]) -> np.ndarray:
+    """Return an array like the result of an element-wise operator that has no kernel for it."""
     operands = [
         array_of(value)
         for param, value in zip(op.params, arguments, strict=True)
         if param.kind in ("tensor", "operand")
     ]
-    if op.promote is not None and not any(op.unpromoted):
-        shapes = [np.shape(each) for each in operands]
-        clash = broadcast_clash(shapes)
-        if clash is not None:
-            raise clash
-        one = np.empty((), dtypes.result_type(operands).numpy)
-        check_destination(operands[0], np.broadcast_to(one, np.broadcast_shapes(*shapes)))
+    shapes = [np.shape(each) for each in operands]
+    clash = broadcast_clash(shapes)
+    if clash is not None:
+        raise clash
+    common = dtypes.bool_ if op.label in COMPARISONS else dtypes.result_type(operands)
+    return np.broadcast_to(np.empty((), common.numpy), np.broadcast_shapes(*shapes))
 
 
 def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     """Run an operator of the table with `out=`."""
+    refuse_outs(op, out)
     state = local.state
     if state.mode & INTERCEPT:
         call = Call(op, (*arguments, out), "out")
         return intercept(call, state, lambda: run_out(op, arguments, out))
     check = op.out if callable(op.out) else None
-    label = op.label if op.differentiable else None
+    fallback = op.left_to_fallback or op.name in LEFT_TO_FALLBACK
+    label = op.label if op.differentiable and not fallback else None
     if label is None and state.mode & DUAL:
-        tangents.refuse_out(op.label, (*flat(arguments), *flat((out,))))
+        involved = (*flat(arguments), *flat((out,)))
+        tangents.refuse(op, involved, op.label)
+        tangents.refuse_out(op.label, involved)
 
     def function(*given: Any) -> Any:
         return op.call(op.function, given)
 
+    node = _unimplemented(op, arguments, out) if fallback else None
     outs = compute_into(label, function, arguments, out, check, op)
+    if node is not None:
+        for nr, each in enumerate(flat((outs,))):
+            rebase_history(each, node, nr)
     return outs if op.returns is None else op.returns.out_type(outs)
+
+
+def _unimplemented(op: Op, arguments: Sequence[Any], out: Any) -> Unimplemented | None:
+    """Return the node of a result in `out=` that PyTorch's fallback records; None without grad."""
+    outs = [each for each in flat((out,)) if isinstance(each, Tensor)]
+    tensors = [each for each in (*flat(arguments), *outs) if isinstance(each, Tensor)]
+    wanted = any(map(wants_grad, tensors))
+    try:
+        if not all([check_inplace(each, wanted, local.state, last=False) for each in outs]):
+            return None
+    except RuntimeError:
+        raise out_without_gradient(f"aten::{op.label}") from None
+    return Unimplemented(f"derivative for aten::{op.label} is not implemented", tensors, outs)
+
+
+def out_without_gradient(label: str) -> RuntimeError:
+    """Return the error of `out=` where a gradient would have to be recorded."""
+    return RuntimeError(
+        f"{label}(): functions with out=... arguments don't support automatic differentiation, but "
+        "one of the arguments requires grad."
+    )
 
 
 def compute_into(
@@ -257,38 +297,56 @@ def compute_into(
     if label is not None and not state.mode & NO_GRAD:
         involved = [each for each in (*flat(arguments), *outs) if isinstance(each, Tensor)]
         if any(requires_grad(each) for each in involved):
-            raise RuntimeError(
-                f"{label}(): functions with out=... arguments don't support automatic "
-                "differentiation, but one of the arguments requires grad."
-            )
-    for each in outs:
-        refuse_inference(each, state)
+            raise out_without_gradient(label)
     if state.mode & DUAL:
         tangents.refuse_out(label, (*flat(arguments), *outs))
     mode = state.mode
     state.mode = NO_GRAD
     try:
         results = function(*arguments)
+        results = results if isinstance(results, tuple) else (results,)
+    except NotImplementedError as error:
+        if op is not None and is_elementwise(op) and is_without_kernel(error):
+            _check_outs(op, label, outs, [_stand_in(op, arguments)], arguments, check)
+        raise
     finally:
         state.mode = mode
-    results = results if isinstance(results, tuple) else (results,)
-    _check_outs(op, label, outs, results, arguments, check)
-    pairs = [(each, result._array) for each, result in zip(outs, results, strict=True)]
-    for each, array in pairs:
-        if type(array) is not np.ndarray or type(each._array) is not np.ndarray:
-            _refuse_other_device(device_of(array), each.device)
-    early = op is not None and op.name in RESIZED_FIRST
-    for each, array in pairs if early else ():
-        warn_of_resize(each._array.shape, array.shape)
-    refuse_shared_output(op, label, outs, arguments)
-    for each, array in pairs:
+    arrays = [each._array for each in results]
+    _check_outs(op, label, outs, arrays, arguments, check)
+    for each in outs:
+        refuse_inference(each, state)
+    for each, array in zip(outs, arrays, strict=True):
         if mode & INTERCEPT:
             announce_write(each)
-        if not early:
-            for _ in range(1 + _converts(op, arguments, each._array, array)):
-                warn_of_resize(each._array.shape, array.shape)
         write_out(each, array)
     return out
+
+
+def recorded_into(
+    label: str,
+    function: Callable[..., Any],
+    arguments: Sequence[Any],
+    out: Tensor,
+    check: Callable[[np.ndarray, np.ndarray], None] | None = None,
+) -> Any:
+    """Write a result into `out=` where PyTorch ends in a copy: that has a gradient."""
+    involved = [each for each in (*arguments, out) if isinstance(each, Tensor)]
+    if local.state.mode & NO_GRAD or not any(map(requires_grad, involved)):
+        return compute_into(label, function, arguments, out, check)
+    result = function(*arguments)
+    if check is not None:
+        check(out._array, result._array)
+    given, required = out._array.shape, result._array.shape
+    if given != required:
+        if label == "tensordot" and requires_grad(out):
+            raise RuntimeError(
+                "tensordot(): the 'out' tensor was specified and requires gradients, and its shape "
+                "does not match the expected result. Either remove the 'out' argument, ensure it "
+                "does not require gradients, or make sure its shape matches the expected output."
+            )
+        warn_of_resize(given, required)
+        out.resize_(required)
+    return out.copy_(result)
 
 
 def _refuse_other_device(computed: Any, given: Any) -> None:
@@ -303,22 +361,48 @@ def _check_outs(
     op: Op | None,
     label: str | None,
     outs: Sequence[Tensor],
-    results: Sequence[Tensor],
+    results: Sequence[np.ndarray],
     arguments: Sequence[Any],
     check: Callable[[np.ndarray, np.ndarray], None] | None,
 ) -> None:
-    """Raise if one of the results may not be written into its tensor."""
+    """Raise if one of the results may not be written into its tensor; warn of what is resized."""
     name = op.name if op is not None else label or ""
-    for number, (each, result) in enumerate(zip(outs, results, strict=True)):
+    pairs = [(each, array) for each, array in zip(outs, results, strict=True)]
+    for number, (each, array) in enumerate(pairs):
         if check is not None:
-            check(each._array, result._array)
+            check(each._array, array)
         if is_elementwise(op) and any(each is given for given in arguments):
             # An output that is an input keeps its shape.
-            refuse_shape(each._array, result._array)
+            refuse_shape(each._array, array)
         output = op.outputs[number] if op is not None else "result"
-        refuse_dtype(name, each._array, result._array, output)
-        if each._array.shape == result._array.shape:
+        refuse_dtype(name, each._array, array, output)
+        if each._array.shape == array.shape:
             refuse_overlap(each._array)
+    for each, array in pairs:
+        if type(array) is not np.ndarray or type(each._array) is not np.ndarray:
+            _refuse_other_device(device_of(array), each.device)
+    early = op is not None and op.name in RESIZED_FIRST
+    for each, array in pairs if early else ():
+        warn_of_resize(each._array.shape, array.shape)
+    refuse_shared_output(op, label, outs, arguments)
+    for each, array in () if early else pairs:
+        _warn_of_parts(op, arguments, each._array)
+        for _ in range(1 + _converts(op, arguments, each._array, array)):
+            warn_of_resize(each._array.shape, array.shape)
+
+
+def _warn_of_parts(op: Op | None, arguments: Sequence[Any], target: np.ndarray) -> None:
+    """Warn where PyTorch compares complex numbers and converts what it found to real ones."""
+    if target.dtype.kind in "cb" or op is None or op.label not in _OF_COMPLEX:
+        return
+    if any(getattr(array_of(each), "dtype", None) in _COMPLEX for each in arguments) or (
+        any(each.__class__ is complex for each in arguments)
+    ):
+        warn_once("Casting complex values to real discards the imaginary part")
+
+
+_COMPLEX = (np.dtype(np.complex64), np.dtype(np.complex128))
+_OF_COMPLEX = frozenset("eq ne logical_and logical_or logical_xor".split())
 
 
 def warn_of_resize(given: tuple[int, ...], required: tuple[int, ...]) -> None:
@@ -354,6 +438,8 @@ def run_in_mode(op: Op, state: State, arguments: tuple[Any, ...]) -> Any:
     mode = state.mode
     if mode & INTERCEPT:
         return intercept(Call(op, arguments), state, lambda: op.call(op.function, arguments))
+    if mode & DUAL:
+        tangents.refuse(op, arguments, op.label)
     state.mode = NO_GRAD if mode & (NO_GRAD | INFERENCE) else 0
     try:
         result = op.call(op.function, arguments)
@@ -411,6 +497,7 @@ def run_inplace_in_mode(
     before = written_by(target)
     tangent_of_result = None
     if mode & DUAL:
+        tangents.refuse(op, arguments, f"{op.label}_")
         tangent_of_result = tangents.tangent_for(op, tangents.before_write(arguments))
     finite = None
     if mode & ANOMALY and anomaly_mode.watches_forward():

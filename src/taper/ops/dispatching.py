@@ -24,12 +24,11 @@ from taper.autograd.interception import Call, pop, push
 from taper.autograd.saved import general_form
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import set_history, wants_grad
-from taper.device import device, strided
 from taper.opdef import Op, composites, methods
 from taper.opdef.nodes import TableNode
 from taper.opdef.recording import make_node
 from taper.ops.identity import OpOverload, overload_named, overload_of, shown_arguments
-from taper.ops.on_demand import load_all
+from taper.ops.shown_calls import SHOWN
 from taper.tensor import Tensor, wrap
 
 
@@ -97,7 +96,7 @@ class Dispatcher:
         self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any
     ) -> Any:
         """Let the mode see a tensor that the library has made itself."""
-        func = overload_named(f"{name}.default")
+        func = overload_named(name if "." in name else f"{name}.default")
         return self.answer(func, args, kwargs, lambda: result)
 
     def see_node(self, node: Any, grads: Sequence[Any]) -> Any:
@@ -258,6 +257,7 @@ def _batch_norm(node: Any, grads: Sequence[Any]) -> Any:
 # Nodes whose formulas are one operator in PyTorch, and several here if they run on Tensors.
 _WHOLE_NODES: dict[str, Any] = {
     "silu": lambda node, grads: ("silu_backward", (grads[0], node._saved_self), False),
+    "mish": lambda node, grads: ("mish_backward", (grads[0], node._saved_self), False),
     "native_layer_norm": _layer_norm,
     "native_batch_norm": _batch_norm,
 }
@@ -344,90 +344,8 @@ def _detached(tensor: Any) -> Any:
 
 # --- functions that are no operators of the table ---------------------------------------------
 
-_CPU = device("cpu")
 
-
-def _options(given: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return keywords as PyTorch passes them on: what was given, the device, no pinned memory."""
-    found = {name: given[name] for name in names if given.get(name) not in (None, strided)}
-    return {**found, "pin_memory": False}
-
-
-def _made_options(given: dict[str, Any]) -> dict[str, Any]:
-    found = {**given, "device": given.get("device") or _CPU}
-    return _options(found, "dtype", "layout", "device")
-
-
-def _sizes(given: tuple[Any, ...]) -> list[int]:
-    return list(given[0]) if len(given) == 1 and isinstance(given[0], tuple | list) else list(given)
-
-
-def _of_sizes(overload: str) -> Any:
-    def show(args: Any, given: dict[str, Any]) -> Any:
-        size = given.get("size")
-        sizes = _sizes(args) if size is None else list(size)
-        return overload, (sizes,), _made_options(given)
-
-    return show
-
-
-def _of_numbers(overload: str) -> Any:
-    def show(args: Any, given: dict[str, Any]) -> Any:
-        shown = [list(each) if isinstance(each, tuple) else each for each in args]
-        return overload, tuple(each for each in shown if each is not None), _made_options(given)
-
-    return show
-
-
-def _arange(args: Any, given: dict[str, Any]) -> Any:
-    names = ("default", "default", "start", "start_step")
-    args = tuple(each for each in args if each is not None)
-    return _of_numbers(f"arange.{names[len(args)]}")(args, given)
-
-
-def _randint(args: Any, given: dict[str, Any]) -> Any:
-    return _of_numbers("randint.default" if len(args) == 2 else "randint.low")(args, given)
-
-
-def _like(overload: str) -> Any:
-    def show(args: Any, given: dict[str, Any]) -> Any:
-        return overload, args, _options(given, "dtype", "layout", "device", "memory_format")
-
-    return show
-
-
-def _new(overload: str) -> Any:
-    def show(args: Any, given: dict[str, Any]) -> Any:
-        args = (args[0], _sizes(args[1:]))
-        return overload, args, _options(given, "dtype", "layout", "device")
-
-    return show
-
-
-def _plainly(overload: str) -> Any:
-    return lambda args, given: (overload, args, given)
-
-
-_SHOWN: dict[str, Any] = {
-    **{name: _of_sizes(f"{name}.default") for name in ("zeros", "ones", "rand", "randn")},
-    "empty": _of_sizes("empty.memory_format"),
-    **{
-        name: _of_numbers(f"{name}.default")
-        for name in ("eye", "full", "linspace", "logspace", "randperm", "scalar_tensor")
-    },
-    "arange": _arange,
-    "randint": _randint,
-    **{
-        f"{name}_like": _like(f"{name}_like.default")
-        for name in ("zeros", "ones", "empty", "full", "rand", "randn")
-    },
-    **{f"new_{name}": _new(f"new_{name}.default") for name in ("zeros", "ones", "empty")},
-    "detach": _plainly("detach.default"),
-    "allclose": _plainly("allclose.default"),
-    "equal": _plainly("equal.default"),
-}
-
-
+@functools.cache
 def _seeing(name: str) -> Callable[..., Any]:
     """Return the handler of a function's detour: it shows the call to the innermost mode."""
 
@@ -436,7 +354,10 @@ def _seeing(name: str) -> Callable[..., Any]:
         stack = state.interceptors
         if not stack or not isinstance(stack[-1], Dispatcher) or kwargs.get("out") is not None:
             return run(*args, **kwargs)
-        overload, shown, named = _SHOWN[name](args, kwargs)
+        described = SHOWN[name](args, kwargs)
+        if described is None:
+            return run(*args, **kwargs)
+        overload, shown, named = described
         interception._set(state, stack[:-1])
         try:
             return stack[-1].answer(
@@ -448,14 +369,12 @@ def _seeing(name: str) -> Callable[..., Any]:
     return handle
 
 
-def _seeing_result(overload: str) -> Callable[..., Any]:
-    """Return the handler of a function whose result a mode sees as the argument of an operator."""
-
-    def handle(run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        result = run(*args, **kwargs)
-        return interception.seen_made(overload, (result,), {}, result)
-
-    return handle
+def _lifted(run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """Show a tensor that has been made of other data."""
+    result = run(*args, **kwargs)
+    if result is args[0]:
+        return result
+    return interception.seen_made("lift_fresh", (result,), {}, result)
 
 
 def _item(run: Callable[..., Any], tensor: Any) -> Any:
@@ -472,17 +391,19 @@ def _item(run: Callable[..., Any], tensor: Any) -> Any:
         interception._set(state, stack)
 
 
-@functools.lru_cache(maxsize=1)
 def _handlers() -> dict[Any, Any]:
-    load_all()
+    """Return who sees the functions that are loaded."""
     found: dict[Any, Any] = {}
-    for name in _SHOWN:
+    for name in SHOWN:
         for table in (composites, methods):
             function = table.get(name)
             if isinstance(function, FunctionType) and not hasattr(function, "op"):
                 found.setdefault(function, _seeing(name))
-    found[composites["tensor"]] = _seeing_result("lift_fresh")
-    found[methods["item"]] = _item
+    for name in ("as_tensor", "asarray", "tensor"):
+        found[composites[name]] = _lifted
+    found[methods["new_tensor"]] = _lifted
+    for name in ("__bool__", "__complex__", "__float__", "__int__", "item"):
+        found[methods[name]] = _item
     return found
 
 
@@ -504,6 +425,15 @@ def _leave() -> None:
         _open[0] -= 1
         if not _open[0]:
             detours.leave("dispatch")
+
+
+def _grow() -> None:
+    with _lock:
+        if _open[0]:
+            detours.lead_through("dispatch", _handlers())
+
+
+overrides.grown.append(_grow)
 
 
 def open_modes() -> list[Any]:

@@ -328,7 +328,7 @@ def _plain_name(op: Op, arguments: tuple[Any, ...]) -> str:
     if len(names) == 1:
         return names[0]
     if not isinstance(arguments[0], Tensor):
-        return f"{op.name}.Scalar_Tensor"
+        return names[0] if op.name in _ARITHMETIC else f"{op.name}.Scalar_Tensor"
     return names[not isinstance(arguments[1], Tensor)]
 
 
@@ -447,6 +447,7 @@ def _convolution_backward(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
 # Operators whose arguments or results differ from those of the entry.
 _ADAPTED: dict[str, Callable[..., Any]] = {
     "_log_softmax": _log_softmax,
+    "_linalg_check_errors": lambda info, name, **options: None,  # whoever asks has checked
     "_local_scalar_dense": lambda self: self.item(),
     "_softmax": _softmax,
     "lift_fresh": lambda self: self,
@@ -495,6 +496,8 @@ def shown_arguments(call: Call) -> tuple[tuple[Any, ...], dict[str, Any]]:
     name = _plain_name(call.op, call.arguments).partition(".")[0]
     if name in _MORE_SHOWN:
         args = (*args, *_MORE_SHOWN[name](args, call.arguments))
+    if name == "_scaled_dot_product_flash_attention_for_cpu" and len(args) > 5:
+        args, kwargs = args[:5], {"attn_mask": args[5], **kwargs}
     for place, value in reversed(_LEFT_OUT.get(name, ())):
         if len(args) == place + 1 and args[place] == value:
             args = args[:place]
@@ -515,12 +518,17 @@ _MORE_SHOWN: dict[str, Callable[..., Any]] = {
     "hardtanh": lambda args, given: given[1:3] if len(args) == 1 else (),
     "constant_pad_nd": lambda args, given: (0.0,) if len(args) == 2 else (),
     "_cdist_forward": lambda args, given: (None,) if len(args) == 3 else (),
+    "leaky_relu_backward": lambda args, given: (False,) if len(args) == 3 else (),
     "avg_pool2d_backward": lambda args, given: (None,) if len(args) == 7 else (),
 }
 # Defaults of PyTorch's operators that the entry has not: places and values, if they come last.
 _LEFT_OUT: dict[str, tuple[tuple[int, Any], ...]] = {
     "linalg_vector_norm": ((1, 2),),
-    "sort": ((2, False),),
+    "sort": ((1, -1), (2, False)),
+    "multi_margin_loss": ((4, None), (5, 1)),
+    "rot90": ((1, 1), (2, [0, 1])),
+    "searchsorted": ((2, False), (3, False)),
+    "max_pool3d_with_indices": ((2, []), (3, [0, 0, 0]), (4, [1, 1, 1])),
     "multinomial": ((2, False),),
     "max_pool2d_with_indices": ((2, []), (3, [0, 0]), (4, [1, 1])),
     "avg_pool2d": ((2, []), (3, [0, 0])),
@@ -531,8 +539,11 @@ _LEFT_OUT: dict[str, tuple[tuple[int, Any], ...]] = {
     "binary_cross_entropy_with_logits": ((2, None), (3, None), (4, 1)),
     "soft_margin_loss": ((2, 1),),
     "gelu_backward": ((2, "none"),),
+    "_scaled_dot_product_flash_attention_for_cpu": ((3, 0.0), (4, False)),
 }
 _NAMED_SHOWN = {
+    "div": (2, "rounding_mode"),
+    "linalg_cross": (2, "dim"),
     "std": (2, "correction"),
     "var": (2, "correction"),
     "std_mean": (2, "correction"),

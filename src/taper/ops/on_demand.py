@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from taper.autograd.overrides import has_grown
 from taper.gpu.state import at_start
 from taper.opdef import method_of, methods, quick_ways
 from taper.opdef.guards import guarded
@@ -46,6 +47,7 @@ def load_family(family: str) -> Any:
         method = _method(name, function)
         if Tensor.__dict__.get(name) is not method:
             setattr(Tensor, name, method)
+    has_grown()
     return module
 
 

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
+from taper.autograd import detours
 from taper.autograd import overrides as asking
-from taper.autograd.overrides import asked_of, enabled, switch
-from taper.nn.parameter import Parameter
+from taper.autograd.overrides import asked_of, enabled, silent, switch
 from taper.overrides import overridable
 from taper.tensor import Tensor
 
@@ -40,7 +40,8 @@ __all__ = [
     "wrap_torch_function",
 ]
 
-_EXACT = (Tensor, Parameter)
+# What a mode calls is called by whoever has asked the mode.
+detours.handler_files.add(__file__)
 
 
 # --- asking from a function of one's own -----------------------------------------------------
@@ -58,7 +59,7 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
             relevant_args = ()
         else:
             raise TypeError("expected a sequence")
-    return bool(asking.modes()) or bool(not switch.off and asked_of(relevant_args, _EXACT))
+    return bool(asking.modes()) or bool(not switch.off and asked_of(relevant_args, silent))
 
 
 def has_torch_function_unary(value: Any) -> bool:
@@ -306,8 +307,9 @@ def _is_listed(name: str) -> bool:
 
 
 _UNLISTED = overridable.MAKERS | set(
-    "as_strided elu_ fftfreq fill grouped_mm hardsigmoid hardswish hardtanh_ leaky_relu_ normal "
-    "rand_like randint_like randn_like rrelu_ selu_ "
+    "_assert as_strided can_cast elu_ fftfreq fill grouped_mm hardsigmoid hardswish hardtanh_ "
+    "leaky_relu_ normal promote_types rand_like randint_like randn_like rrelu_ selu_ sym_float "
+    "sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum "
     "result_type rfftfreq sigmoid tanh upsample upsample_bilinear upsample_nearest vander".split()
 )
 _UNLISTED_METHODS = frozenset(

@@ -2,25 +2,27 @@
 
 Owns: which functions, methods and properties ask, what classes are told of a call, and the detours
 by which the functions ask.  The detours lie while a mode is open or an instance of a subclass of
-Tensor lives; without them nobody asks, and calls cost what they cost.  What `autograd.overrides`
-does with a question is no business of this file.
+Tensor lives; without them nobody asks, and calls cost what they cost.  They are laid on what is
+loaded, and on the rest as it loads.  What `autograd.overrides` does with a question is no business
+of this file.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import threading
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
-from taper import fft, linalg, special
+import numpy as np
+
 from taper.autograd import detours, overrides
 from taper.autograd.backward import backward, grad
 from taper.autograd.disturbances import new_lock
-from taper.autograd.overrides import switch
-from taper.nn import functional, init
-from taper.nn.parameter import Parameter
+from taper.autograd.overrides import declared, silent, switch
 from taper.opdef import Op, composites, registry
 from taper.opdef.guards import guarded
 from taper.ops.on_demand import load_all
@@ -29,7 +31,10 @@ from taper.tensor import Tensor
 # What PyTorch has written in Python: such a function tells classes of its first arguments by
 # position, and of all others by keyword, with their defaults.
 _IN_PYTHON = {
-    "torch": "lobpcg:1",
+    "torch": """
+        _assert:2 lobpcg:1 sym_float:1 sym_int:1 sym_ite:3 sym_max:2 sym_min:2 sym_not:1 sym_sqrt:1
+        sym_sum:1
+    """,
     "torch.functional": """
         atleast_1d:1 atleast_2d:1 atleast_3d:1 block_diag:9 broadcast_tensors:9 cartesian_prod:9
         cdist:2 chain_matmul:9 einsum:9 lu:1 meshgrid:9 norm:1 pca_lowrank:1 split:2 stft:2
@@ -37,6 +42,10 @@ _IN_PYTHON = {
     """,
     "torch.nn.functional": """
         adaptive_avg_pool2d:2 adaptive_avg_pool3d:2 adaptive_max_pool1d:2 adaptive_max_pool2d:2
+        adaptive_max_pool1d_with_indices:2 adaptive_max_pool2d_with_indices:2
+        adaptive_max_pool3d_with_indices:2 fractional_max_pool2d_with_indices:2
+        fractional_max_pool3d_with_indices:2 hardsigmoid:1 hardswish:1 max_pool1d_with_indices:2
+        max_pool2d_with_indices:2 max_pool3d_with_indices:2
         adaptive_max_pool3d:2 affine_grid:2 alpha_dropout:1 batch_norm:3 binary_cross_entropy:2
         binary_cross_entropy_with_logits:2 celu:1 cosine_embedding_loss:3 cross_entropy:2
         ctc_loss:4 dropout:1 dropout1d:1 dropout2d:1 dropout3d:1 elu:1 embedding:2 embedding_bag:2
@@ -97,7 +106,11 @@ MAKERS: frozenset[str] = frozenset(
     "ones rand randint randn randperm range scalar_tensor tensor tril_indices triu_indices zeros "
     "sparse_coo_tensor".split()
 )
-_IGNORED = frozenset("broadcast_shapes can_cast is_storage is_tensor promote_types".split())
+# Of these, those that look at whatever they are given themselves.
+_READERS = frozenset("as_tensor asarray from_numpy frombuffer sparse_coo_tensor tensor".split())
+_IGNORED = frozenset(
+    "broadcast_shapes is_storage is_tensor upsample upsample_bilinear upsample_nearest".split()
+)
 _OF_FUNCTIONAL = frozenset(
     each.partition(":")[0] for each in _IN_PYTHON["torch.functional"].split()
 )
@@ -107,15 +120,13 @@ _POSITIONS = {
     for space, names in _IN_PYTHON.items()
     for name, count in [each.split(":") for each in names.split()]
 }
-# Values of these classes have nothing to say.
-_QUIET = {Tensor, Parameter, int, float, bool, str, complex, type(None), slice, type(Ellipsis)}
-_EXACT = (Tensor, Parameter)
+silent.update((Tensor, np.ndarray))
 
 
 class Asker:
     """A function that asks: the handler of its detour."""
 
-    __slots__ = ("binary", "func", "maker", "name", "positions", "single")
+    __slots__ = ("binary", "func", "maker", "name", "picky", "positions", "single")
 
     def __init__(self, name: str, func: Any, operator: bool = False) -> None:
         self.name = name
@@ -125,16 +136,20 @@ class Asker:
         self.maker = space == "torch" and last in MAKERS
         self.binary = operator
         self.single = last == "__get__" or (space == "torch.Tensor" and _takes_nothing(func))
+        # PyTorch's functions in C look at the arguments of operators before they ask.
+        self.picky = self.positions is None and (operator or _entry_of(func) is not None)
 
     def __call__(self, run: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        if declared:
+            _grow()
         if not switch.modes or switch.all_off:
             if switch.off:
                 return run(*args, **kwargs)
-            if self.maker:  # what it reads of a tensor is no question either
-                with overrides.disabled():
+            if self.maker and not self._stand_ins(args, kwargs):
+                with overrides.disabled():  # what it reads of a tensor is no question either
                     return run(*args, **kwargs)
             for each in args:
-                if type(each) not in _QUIET:
+                if type(each) not in silent:
                     break
             else:
                 if not kwargs:
@@ -146,10 +161,12 @@ class Asker:
     def ask(self, run: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Let modes and classes do the work, if there are some that want to."""
         asked: list[Any] = []
-        if not switch.off and not self.maker:
-            asked = overrides.asked_of(overrides.flat((*args, *kwargs.values())), _EXACT)
+        if self.maker:
+            asked = [] if switch.off else self._stand_ins(args, kwargs)
+        elif not switch.off:
+            asked = overrides.asked_of(overrides.flat((*args, *kwargs.values())), silent)
         mode = overrides.modes()[-1] if overrides.modes() else None
-        if mode is None and not asked:
+        if (mode is None and not asked) or (self.picky and _do_not_fit(self.binary, args)):
             return run(*args, **kwargs)
         if self.positions is not None:
             types = asked
@@ -167,8 +184,15 @@ class Asker:
             raise overrides.refusal(_name_in_errors(self.name), asked, mode)
         raise no_implementation(self.name, [type(each) for each in types], mode)
 
+    def _stand_ins(self, args: Any, kwargs: Any) -> list[Any]:
+        """Return what stands for the sizes and numbers of a maker and wants to be asked."""
+        if self.name.rpartition(".")[2] in _READERS:
+            return []
+        found = overrides.asked_of(overrides.flat((*args, *kwargs.values())), silent)
+        return [each for each in found if not isinstance(each, Tensor)]
+
     def _as_python_passes(self, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        bound = _signature(self.func).bind(*args, **kwargs)
+        bound = signature(self.func).bind(*args, **kwargs)
         bound.apply_defaults()
         first: list[Any] = []
         for each in bound.signature.parameters.values():
@@ -181,6 +205,10 @@ class Asker:
         if self.name.startswith("torch.autograd."):
             bound.arguments.pop("grad_variables", None)  # an old name that nobody is told
             first = [each if isinstance(each, tuple | list) else (each,) for each in first]
+        elif self.name == "torch.functional.einsum" and isinstance(first[-1], tuple | list):
+            first = [first[0], *first[-1]]  # operands one by one
+        elif self.name == "torch.functional.chain_matmul":
+            bound.arguments.pop("out", None)
         return tuple(first), dict(bound.arguments)
 
 
@@ -198,7 +226,8 @@ def _name_in_errors(name: str) -> str:
 
 
 @functools.cache
-def _signature(func: Any) -> inspect.Signature:
+def signature(func: Any) -> inspect.Signature:
+    """Return the parameters of a function that asks, behind guards and detours."""
     return inspect.signature(detours.original_of(_innermost(func)))
 
 
@@ -209,37 +238,64 @@ def _innermost(func: Any) -> Any:
     return func
 
 
+def _entry_of(func: Any) -> Op | None:
+    """Return the entry of the table that a function is, if it is one."""
+    entry = getattr(_innermost(func), "__wrapped__", None)
+    return entry if isinstance(entry, Op) else None
+
+
+def _do_not_fit(operator: bool, args: Any) -> bool:
+    """Return whether an operand is no tensor, no number, and of no class that may answer."""
+    if not operator:
+        return any([type(each) is np.ndarray for each in overrides.flat(args)])
+    known = (Tensor, int, float, complex, np.generic)
+    return any(
+        [not isinstance(each, known) and overrides.handler_of(type(each)) is None for each in args]
+    )
+
+
 def _takes_nothing(func: Any) -> bool:
     """Return whether a method has no parameters but the tensor."""
     if not isinstance(func, FunctionType):
         return False
-    inner = _innermost(func)
-    entry = getattr(inner, "__wrapped__", None)
-    if isinstance(entry, Op):
+    entry = _entry_of(func)
+    if entry is not None:
         return len(entry.params) == 1
-    code = detours.original_of(inner).__code__
+    code = detours.original_of(_innermost(func)).__code__
     return code.co_argcount == 1 and not code.co_kwonlyargcount and not code.co_flags & 0x0C
 
 
 # --- which functions -------------------------------------------------------------------------
 
 
+_INITIALIZERS = ("constant_", "kaiming_uniform_", "normal_", "uniform_")
+_public: dict[str, Any] = {}  # the functions of `torch`, in the form that users hold
+_OTHER_SPACES = "nn.functional nn.init linalg fft special top_level absent.symbols".split()
+# Modules of which only some functions ask, and modules that users know as `torch`.
+_SELECTED = {"taper.nn.init": _INITIALIZERS, "taper.top_level": ("_assert",)}
+_AT_TOP = frozenset({"torch.absent.symbols", "torch.top_level"})
+
+
 def _functions() -> Iterator[tuple[str, Any]]:
-    """Return the public functions of `torch`, in the form that users hold, with their names."""
-    public = {name: entry.function for name, entry in registry.items() if entry.public}
-    public.update({name: guarded(name, each, "taper") for name, each in composites.items()})
-    known = set(public.values())
-    for module in (functional, linalg, fft, special):
-        for name in module.__all__:
-            function = getattr(module, name)
+    """Return the public functions that are loaded, as users hold them, with their names."""
+    new = {name: entry.function for name, entry in registry.items() if entry.public}
+    new.update(composites)
+    new = {name: each for name, each in new.items() if name not in _public}
+    for name, each in new.items():
+        _public[name] = guarded(name, each, "taper") if name in composites else each
+    known = set(_public.values())
+    for module, names in overrides.namespaces.items():
+        space = module.replace("taper", "torch", 1)
+        space = "torch" if space in _AT_TOP else space
+        for name in _SELECTED.get(module) or names["__all__"]:
+            function = names[name]
             if isinstance(function, FunctionType) and function not in known:
-                yield f"{module.__name__.replace('taper', 'torch', 1)}.{name}", function
-    for name, function in public.items():
+                if name not in _IGNORED:
+                    yield f"{space}.{name}", function
+    for name in new:
         if name not in _IGNORED:
             space = "torch.functional" if name in _OF_FUNCTIONAL else "torch"
-            yield f"{space}.{name}", function
-    for name in ("constant_", "kaiming_uniform_", "normal_", "uniform_"):
-        yield f"torch.nn.init.{name}", getattr(init, name)
+            yield f"{space}.{name}", _public[name]
     yield "torch.autograd.backward", backward
     yield "torch.autograd.grad", grad
 
@@ -251,7 +307,7 @@ def _methods() -> Iterator[tuple[str, Any, Any, bool]]:
             continue
         if isinstance(member, FunctionType):
             shown = _SHOWN.get(name, name)
-            told = vars(Tensor).get(shown, member)
+            told = getattr(Tensor, shown, member)  # loads its family, if that is not there
             yield f"torch.Tensor.{shown}", member, told, name in _OPERATORS
         elif isinstance(member, property):
             ways = ("__get__", member.fget), ("__set__", member.fset), ("__delete__", member.fdel)
@@ -260,28 +316,52 @@ def _methods() -> Iterator[tuple[str, Any, Any, bool]]:
                     yield f"torch.Tensor.{name}.{way}", function, getattr(member, way), False
 
 
-@functools.lru_cache(maxsize=1)
+_askers: dict[Any, Any] = {}
+
+
 def askers() -> dict[Any, Any]:
     """Return for each function on the detour who asks in its place."""
     load_all()
+    for name in _OTHER_SPACES:
+        importlib.import_module(f"taper.{name}")  # late: programs with subclasses do without
+    _find_more()
+    return _askers
+
+
+def _find_more() -> dict[Any, Any]:
+    """Return the functions that have been loaded since the last look, with those who ask."""
+    declared.clear()
     found: dict[Any, Any] = {}
     for name, function, shown, operator in _methods():
-        found.setdefault(function, Asker(name, shown, operator))
+        known = _askers.get(function)
+        if known is None or not known.name.startswith("torch.Tensor."):
+            found[function] = _askers[function] = Asker(name, shown, operator)
     public = [pair for pair in _functions() if isinstance(pair[1], FunctionType)]
     for name, function in public:
-        found.setdefault(function, Asker(name, function))
+        if function not in _askers:
+            found[function] = _askers[function] = Asker(name, function)
+    known_public = set(_public.values())
     for _, function in public:
         inner = getattr(function, "__wrapped__", None)  # what the library itself calls
         while isinstance(inner, FunctionType):
-            found.setdefault(inner, found[function])
+            known = _askers.get(inner)
+            hidden = inner not in known_public and _is_of_torch(known)
+            if known is None or (function in found and hidden):
+                found[inner] = _askers[inner] = _askers[function]
             inner = getattr(inner, "__wrapped__", None)
-    found[Tensor.__iter__] = _iterate
+    if Tensor.__iter__ not in _askers:
+        _askers[Tensor.__iter__] = found[Tensor.__iter__] = _iterate
     return found
+
+
+def _is_of_torch(asker: Any) -> bool:
+    """Return whether a function is one of `torch`: it gives way to that of a smaller module."""
+    return isinstance(asker, Asker) and asker.name.count(".") == 1
 
 
 def _iterate(run: Callable[..., Any], tensor: Any) -> Any:
     """Ask for the parts, as PyTorch does, where somebody may want to know."""
-    if switch.off or (type(tensor) in _EXACT and not overrides.modes()):
+    if switch.off or (type(tensor) in silent and not overrides.modes()):
         return run(tensor)
     if tensor.dim() == 0:
         raise TypeError("iteration over a 0-d tensor")
@@ -290,7 +370,7 @@ def _iterate(run: Callable[..., Any], tensor: Any) -> Any:
 
 # --- the detours -----------------------------------------------------------------------------
 
-_lock = new_lock()
+_lock = new_lock(threading.RLock)  # a look for functions may load some
 _IDLE_CALLS = 500  # so many calls without an instance end the detours: laying them takes a while
 _state = {"laid": False, "idle": 0, "blocks": 0}
 
@@ -299,10 +379,21 @@ def lay() -> None:
     """Put all functions on their detours, if they are not."""
     _state["idle"] = 0
     if not _state["laid"]:
-        handlers = askers()
         with _lock:
-            detours.lead_through("overrides", handlers)
+            _find_more()
+            detours.lead_through("overrides", _askers)
             _state["laid"] = True
+
+
+def _grow() -> None:
+    """Put functions on their detours that have been loaded since."""
+    with _lock:
+        if _state["laid"]:
+            detours.lead_through("overrides", _find_more())
+            _state["laid"] = True  # the last instance may have gone meanwhile
+
+
+overrides.grown.append(_grow)
 
 
 def enter_block() -> None:
@@ -318,6 +409,15 @@ def leave_block() -> None:
         _state["blocks"] -= 1
     if not overrides.instances:
         _end()
+
+
+def end_at_once() -> None:
+    """Take all functions off their detours, if nobody is left who wants to be asked."""
+    if not overrides.instances:
+        _end()
+
+
+overrides.end.append(end_at_once)
 
 
 def _count_idle_call() -> None:
@@ -350,6 +450,8 @@ def convert(result: Any, cls: type) -> Any:
 
 
 overrides.Default.convert = staticmethod(convert)
+# What classes and modes call is called by whoever has asked them.
+detours.handler_files.add(overrides.__file__)
 overrides.Default.plain_results = tuple(
     vars(Tensor)[name].__get__ for name in ("_base", "grad", "_grad")
 )

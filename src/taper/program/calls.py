@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from taper.amp.grad_scaler import GradScaler
+from taper.arrays.foreign import device_of, place_of
 from taper.arrays.strides import empty_with
 from taper.autograd.accumulate import _accumulate
 from taper.autograd.meta import AutogradMeta
 from taper.autograd.views import bump_version, version_counter
+from taper.device import CPU
 from taper.nn.modules.module import Module
 from taper.nn.utils import clip_grad
 from taper.opdef import Op, methods, named_composites
@@ -79,7 +81,7 @@ def unwrapped(result: Any) -> Any:
 
 def tensors(structure: Any) -> Any:
     """Arguments with plain tensors in the place of arrays."""
-    if structure.__class__ is np.ndarray:
+    if isinstance(structure, np.ndarray):
         return wrap(structure)
     if structure.__class__ is tuple or structure.__class__ is list:
         return structure.__class__([tensors(each) for each in structure])
@@ -113,6 +115,7 @@ def write_call(op: Op, owner: Tensor | None, place: Place) -> Callable[..., Any]
             count_write(owner, place)
         return target
 
+    run.owner = owner  # type: ignore[attr-defined]
     return run
 
 
@@ -145,6 +148,7 @@ def writer_call(
             count_write(owner, place)
         return target
 
+    run.owner = owner  # type: ignore[attr-defined]
     return run
 
 
@@ -152,11 +156,15 @@ def draw_call(
     function: Callable[..., Any], like: np.ndarray, rest: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Callable[[], np.ndarray]:
     """A function that fills a fresh array with random numbers."""
-    shape, dtype = like.shape, like.dtype
+    shape, dtype, where = like.shape, like.dtype, device_of(like)
     strides = tuple([each // like.itemsize for each in like.strides])
 
     def run() -> np.ndarray:
-        drawn: np.ndarray = function(empty_with(shape, strides, dtype), *rest, **kwargs)
+        if where is CPU:
+            fresh = empty_with(shape, strides, dtype)
+        else:
+            fresh = place_of(where).empty(shape, strides, dtype, where)
+        drawn: np.ndarray = function(fresh, *rest, **kwargs)
         return drawn
 
     return run

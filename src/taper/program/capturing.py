@@ -13,8 +13,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from taper.autograd import anomaly_mode
+from taper.autograd.backward import grad
 from taper.autograd.provenance import line_of
 from taper.autograd.state import local
+from taper.nn.modules.module import Module
+from taper.ops.creation.filled import ones_like
+from taper.program import calls
 from taper.program.branches import UNKNOWN, Tree
 from taper.program.form import Place, Program
 from taper.program.guards import Arguments, Guards, is_ordinary
@@ -24,6 +28,7 @@ from taper.program.pieces import Pieces
 from taper.program.watching import Watcher
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
+from taper.utils._pytree import tree_leaves
 
 __all__ = ["capture", "Captured", "CaptureError"]
 
@@ -124,6 +129,7 @@ class Captured:
         if len(self._entries) + len(self._pending) >= self.limit:
             self._warn_of_limit()
             return self.eager(*args, **kwargs)
+        calls.special_functions()  # loads what the recording needs, which is to take little time
         with Watcher() as watcher:
             result = self.eager(*args, **kwargs)
         self._pending.append(_Pending(key, watcher.codes))
@@ -274,6 +280,25 @@ class Captured:
         raise ValueError(
             "no program holds for these arguments: call the function twice with such ones first"
         )
+
+
+def graphed(function: Any, sample: Any, calls: int) -> Any:
+    """Capture a function, or the forward of a module, and call it until it is replayed."""
+    sample = sample if isinstance(sample, tuple) else (sample,)
+    if isinstance(function, Module):
+        module = function
+        captured = module.forward = capture(module.forward)
+    else:
+        captured = capture(function)
+    for _ in range(calls + 1):  # eager, recorded, tried and written
+        results = tree_leaves(captured(*sample))
+        live = [each for each in results if isinstance(each, Tensor) and each.requires_grad]
+        inputs = [each for each in sample if isinstance(each, Tensor) and each.requires_grad]
+        if isinstance(function, Module):
+            inputs += [each for each in function.parameters() if each.requires_grad]
+        if live and inputs:
+            grad(live, inputs, list(map(ones_like, live)), allow_unused=True)
+    return function if isinstance(function, Module) else captured
 
 
 def _counted(number: int, thing: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import is_foreign
 from taper.autograd.engine import GraphTask
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import gradient_edge
@@ -37,7 +38,7 @@ def derive(
     seeds: list[Value] = []
     roots: list[Any] = []
     for _, tensor in results:
-        seed = np.ones(tensor._array.shape, tensor._array.dtype)
+        seed = filled_like(tensor._array, 1)
         seeds.append(recorder.seed(seed, len(seeds)))
         roots.append((*gradient_edge(tensor), seed))
     border = {
@@ -60,6 +61,13 @@ def derive(
         {nr for nr, found in enumerate(reached) if id(leaf) in found} for leaf in arrivals.tensors
     ]
     return BackwardProgram(build(made), outputs, arrivals.leaves, leads), saved
+
+
+def filled_like(array: Any, number: int) -> Any:
+    """A row-major array of one number, where another one is."""
+    if is_foreign(array):
+        return array.place.filled(array.shape, number, array.dtype, array.device)
+    return np.full(array.shape, number, array.dtype)
 
 
 class _Arrivals:
@@ -85,6 +93,7 @@ def _as_program(
 ) -> tuple[Program, list[Value]]:
     """A program of these instructions, whose inputs are the seeds and what must be kept."""
     program = Program(instructions, recorder.program.values)
+    program.is_on_device = recorder.program.is_on_device
     program.results = tuple(grads)
     made = {each.number for item in instructions for each in item.outputs if each is not None}
     made |= {each.number for each in seeds}

@@ -99,6 +99,8 @@ class Program:
     inputs: list[Value] = field(default_factory=list)
     externals: list[Value] = field(default_factory=list)
     results: tuple[Value, ...] = ()  # what is read afterwards: returned, or kept for backward
+    kept: int = 0  # how many of the results, the last ones, nobody but the backward sees
+    is_on_device: bool = False  # whether some arrays are on a GPU
 
 
 def values_in(structure: Any) -> Iterator[Value]:

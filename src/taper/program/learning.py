@@ -173,6 +173,7 @@ def learn(
         entry.program, entry.function = recorder.program, function
         entry.guards.prepare(args, kwargs)
         _make_ready(entry, build)
+    recorder.end()
     return plain_results(result), entry, watcher.codes
 
 
@@ -274,4 +275,4 @@ def _describe(
         if results.live:
             entry.backward, saved = derive(recorder, results.live, build)
         recorder.program.results = (*results.values, *saved)
-        entry.saved = len(saved)
+        entry.saved = recorder.program.kept = len(saved)

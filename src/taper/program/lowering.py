@@ -160,6 +160,10 @@ def _use(handle: Any, nr: int, function: Any) -> None:
     native.use_compiled(handle, nr, address_of(function))
 
 
-def build(program: Program, exact: bool = False) -> Runner:
+def build(program: Program, exact: bool = False) -> PlainRunner:
     """Make a program ready to run: as eager mode's own calls with `exact`, else fused."""
+    if program.is_on_device:
+        from taper.program.device_runs import DeviceRunner  # late: for programs with a GPU
+
+        return DeviceRunner(program, exact)
     return Runner(program, exact)

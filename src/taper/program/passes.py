@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import as_array
 from taper.autograd import engine
 from taper.autograd.accumulate import AccumulateGrad, _accumulate
 from taper.autograd.context import BackwardCFunction
@@ -23,6 +24,7 @@ from taper.autograd.fitting import fit, fit_array, lay_out_sum
 from taper.autograd.hooks import run_tensor_hooks
 from taper.autograd.node import Node
 from taper.autograd.state import State
+from taper.opdef import devices
 from taper.opdef.nodes import TableNode, apply_slowly
 from taper.program import calls
 from taper.program.form import Value
@@ -146,7 +148,7 @@ def _receive(
 
 def added(present: np.ndarray, grad: np.ndarray) -> np.ndarray:
     """The sum of two gradients, laid out as the first."""
-    return lay_out_sum(np.asarray(present + grad), present, grad)
+    return lay_out_sum(as_array(present + grad), present, grad)
 
 
 def _fit(
@@ -252,8 +254,9 @@ def _must_be_known(recorder: Any, arrays: Sequence[Any], who: str) -> None:
 
 def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> Any:
     """Call a formula, and write it down."""
+    function = devices.formula(formula.function)
     with recorder.suspended():
-        result = formula.function(*arguments)
+        result = function(*arguments)
     if recorder.refusal is None:
         for each in arguments:
             if isinstance(each, np.ndarray) and recorder.find(each) is None and not each.any():
@@ -263,7 +266,7 @@ def _formula(recorder: Any, node: Any, formula: Any, arguments: list[Any]) -> An
         found = flat(result)
         outputs = [recorder.made(each) for each in found]
         name = node.name()
-        run = flattened(formula.function)
+        run = flattened(function)
         recorder.emit("formula", name, run, given, outputs, place=_place(node), of=formula)
     return result
 

@@ -12,11 +12,13 @@ import contextlib
 import functools
 import gc
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import ForeignArray
 from taper.autograd import detours, interception
 from taper.autograd.engine import GraphTask, evaluate
 from taper.autograd.interception import Call
@@ -24,6 +26,7 @@ from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.node import Node
 from taper.autograd.provenance import user_frame
 from taper.autograd.state import State, local
+from taper.gpu import state
 from taper.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 from taper.optim.rule_optimizer import RuleOptimizer
 from taper.program import calls, passes
@@ -51,12 +54,14 @@ class Recorder:
         self._grads_read: dict[int, Tensor] = {}  # tensors whose `.grad` was looked at
         self._values: dict[int, Value] = {}  # by the identity of their arrays
         self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
-        self._kept: list[Any] = []  # nothing is freed while identities count
+        # An array that is freed is forgotten, since another may get its identity.
+        self._alive: dict[int, Any] = {}
+        existing = [each for each in gc.get_objects() if issubclass(type(each), Tensor)]
         # Whatever is used and not among these was made by the call itself.
-        self._existing = {id(each): each for each in gc.get_objects() if isinstance(each, Tensor)}
+        self._existing = {id(each): weakref.ref(each) for each in existing}
         grads = [
-            (number, each._autograd_meta.grad)
-            for number, each in self._existing.items()
+            (id(each), each._autograd_meta.grad)
+            for each in existing
             if getattr(each, "_autograd_meta", None) is not None
             and each._autograd_meta.grad is not None
         ]
@@ -76,14 +81,32 @@ class Recorder:
         )
         if base is None:
             self._memories[id(owner)] = value
-            self._kept.append(owner)
+            self._watch(owner)
         else:
             value.base = base.memory
-        value.offset = array.ctypes.data - owner.ctypes.data
+        value.offset = _bytes_from_start(array, owner)
+        if array.__class__ is not np.ndarray and isinstance(array, ForeignArray):
+            self.program.is_on_device |= array.device.type == "cuda"
         self.program.values.append(value)
         self._values[id(array)] = value
-        self._kept.append(array)
+        self._watch(array)
         return value
+
+    def _watch(self, array: np.ndarray) -> None:
+        """Forget an array when it is freed."""
+        number, tables = id(array), (self._values, self._memories)
+        if number not in self._alive:
+            forget = functools.partial(_forget, self._alive, tables, number)
+            self._alive[number] = weakref.ref(array, forget)
+
+    def end(self) -> None:
+        """Watch no array any more."""
+        self._alive.clear()
+
+    def _was_there(self, tensor: Tensor) -> bool:
+        """Whether a tensor is from before the call."""
+        found = self._existing.get(id(tensor))
+        return found is not None and found() is tensor
 
     def value_of(self, tensor: Tensor) -> Value | None:
         """The value of a tensor that is used; None if nobody knows where it comes from."""
@@ -93,7 +116,7 @@ class Recorder:
         value = self._values.get(id(array))
         if value is not None:
             return value
-        if id(tensor) not in self._existing:
+        if not self._was_there(tensor):
             return self.give_up("a tensor is used that no operator has made")
         if id(tensor) in self._old_grads:
             return self.give_up("a gradient from before the call is used")
@@ -302,14 +325,14 @@ class Recorder:
 
     def _see_look(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
         tensor = args[0]
-        if id(tensor) in self._existing:
+        if self._was_there(tensor):
             self._grads_read[id(tensor)] = tensor
             if any(each.tensor is tensor for each in self.program.inputs):
                 self.give_up("the gradient of an argument is read")
         return run(*args, **kwargs)
 
     def _see_hook(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
-        if id(args[0]) in self._existing:
+        if self._was_there(args[0]):
             self.give_up(f"{name}: a tensor from before the call gets a hook")
         return run(*args, **kwargs)
 
@@ -422,7 +445,7 @@ class Recorder:
         """Whether an object is a tensor that the function has made, or an argument of it."""
         if not isinstance(thing, Tensor):
             return False
-        return id(thing) not in self._existing or any(
+        return not self._was_there(thing) or any(
             each.tensor is thing for each in self.program.inputs
         )
 
@@ -434,7 +457,7 @@ class Recorder:
         state = local.state
         handlers: dict[Any, Any] = {
             function: functools.partial(_through, function, way, name)
-            for function, (way, name) in calls.special_functions().items()
+            for function, (way, name) in _with_copies(calls.special_functions()).items()
         }
         detours.lead_through("capture", handlers)
         state.recorder = self
@@ -465,6 +488,22 @@ class Recorder:
             state.recorder = before
 
 
+def _forget(alive: dict[int, Any], tables: Any, number: int, _: object) -> None:
+    alive.pop(number, None)
+    for table in tables:
+        table.pop(number, None)
+
+
+def _with_copies(functions: calls.Special) -> calls.Special:
+    """The same with the copies of the functions that run on a GPU."""
+    if state.runtime is None:
+        return functions
+    from taper.gpu import world  # late: for programs with a GPU
+
+    copies = {world.copy_of(each): way for each, way in functions.items()}
+    return functions | {each: way for each, way in copies.items() if each is not None}
+
+
 def _through(function: Any, way: str, name: str, run: Any, *args: Any, **kwargs: Any) -> Any:
     """The detour of a special function: to the recorder of this thread, if it has one."""
     recorder = local.state.recorder
@@ -485,6 +524,13 @@ def _picks_by_mask(call: Call) -> bool:
         ):
             return True
     return False
+
+
+def _bytes_from_start(array: Any, owner: Any) -> int:
+    if isinstance(array, ForeignArray):
+        return array.offset
+    distance: int = array.ctypes.data - owner.ctypes.data
+    return distance
 
 
 def _outliving(tensor: Tensor, value: Value) -> Tensor | None:

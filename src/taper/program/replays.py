@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import place_of
 from taper.autograd.backward import grad
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.grad_mode import enable_grad
@@ -19,10 +20,13 @@ from taper.autograd.node import FREED, LEAF, LIVE, Place
 from taper.autograd.saved import freed_error
 from taper.autograd.state import local
 from taper.autograd.views import gradient_edge
+from taper.device import device
 from taper.program.form import Value
 from taper.program.reads import Read, plain_number
 from taper.tensor import Tensor, wrap
 from taper.utils._pytree import tree_map_only
+
+_CUDA = device("cuda", 0)
 
 
 class Result:
@@ -175,10 +179,15 @@ class BackwardProgram:
         """A gradient that lies as the program expects; eager mode's kernels take any as it is."""
         return grad if self.runner.exact or grad.flags.c_contiguous else grad.copy()
 
+    def _zeros(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        if self.runner.program.is_on_device:
+            return place_of(_CUDA).filled(shape, 0, dtype, _CUDA)
+        return np.zeros(shape, dtype)
+
     def run(self, grads: Sequence[Any], saved: list[np.ndarray]) -> list[Any]:
         """Run for these gradients; where one is None, zeros stand for it."""
         given = [
-            np.zeros(shape, dtype) if grad is None else self._laid_out(grad)
+            self._zeros(shape, dtype) if grad is None else self._laid_out(grad)
             for grad, (shape, dtype) in zip(grads, self.outputs, strict=True)
         ]
         found: list[Any] = self.runner.run([*given, *saved])

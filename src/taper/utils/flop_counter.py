@@ -1,7 +1,7 @@
 """`FlopCounterMode`: the floating-point operations of matrix products and convolutions.
 
-Owns: the formulas, the counts by module, their table.  Interceptors see forward operators; hooks on
-the nodes they recorded see their backward passes, which run on arrays.
+Owns: the formulas, the counts by module, their table.  A `TorchDispatchMode` sees the operators,
+forward and backward.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from taper.autograd.grad_mode import is_grad_enabled
-from taper.autograd.interception import Call, pop, push
-from taper.ops.identity import aten, call_arguments, overload_of
+from taper.ops.identity import aten
 from taper.tensor import Tensor
+from taper.utils._python_dispatch import TorchDispatchMode
 from taper.utils._pytree import tree_map
 from taper.utils.module_tracker import ModuleTracker
 
@@ -115,12 +114,20 @@ def conv_flop(
     return conv_flop_count(x_shape, w_shape, out_shape, transposed)
 
 
+@register_flop_formula(aten.convolution_backward)
 def conv_backward_flop(
     grad_out_shape: Shape,
     x_shape: Shape,
     w_shape: Shape,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
     transposed: bool,
+    output_padding: Any,
+    groups: Any,
     output_mask: Sequence[bool],
+    out_shape: Any = None,
 ) -> int:
     """Count the convolutions for the gradients of input and weight, each if it is wanted."""
 
@@ -142,31 +149,6 @@ def sdpa_flop_count(query_shape: Shape, key_shape: Shape, value_shape: Shape) ->
     s_k, d_v = key_shape[-2], value_shape[-1]
     scores = bmm_flop((b * h, s_q, d_q), (b * h, d_q, s_k))
     return scores + bmm_flop((b * h, s_q, s_k), (b * h, s_k, d_v))
-
-
-# What a node does in its backward pass: of which operator, and how much for the gradients that are
-# not None.
-
-
-def _product_backward(packet: Any, formula: Callable[..., int]) -> Callable[..., Any]:
-    def count(arguments: Any, out: Shape, wanted: list[bool]) -> tuple[Any, int]:
-        return packet, formula(*(each.shape for each in arguments[-2:])) * sum(wanted[-2:])
-
-    return count
-
-
-def _convolution_backward(arguments: Any, out: Shape, wanted: list[bool]) -> tuple[Any, int]:
-    x, weight, transposed = arguments[0].shape, arguments[1].shape, arguments[6]
-    return aten.convolution_backward, conv_backward_flop(out, x, weight, transposed, wanted)
-
-
-_BACKWARD: dict[Any, Callable[..., tuple[Any, int]]] = {
-    aten.mm: _product_backward(aten.mm, mm_flop),
-    aten.addmm: _product_backward(aten.mm, mm_flop),
-    aten.bmm: _product_backward(aten.bmm, bmm_flop),
-    aten.baddbmm: _product_backward(aten.bmm, bmm_flop),
-    aten.convolution: _convolution_backward,
-}
 
 
 # --- counting ----------------------------------------------------------------------------------
@@ -205,49 +187,26 @@ class FlopCounterMode:
             raw = getattr(formula, "_get_raw", False)
             self.flop_registry[target] = formula if raw else _of_shapes(formula)
         self.mod_tracker = ModuleTracker()
-        self._is_on = False
+        self.mode = _Watch(self)
 
     def __enter__(self) -> FlopCounterMode:
         self.flop_counts.clear()
         self.mod_tracker.__enter__()
-        self._is_on = True
-        push(self)
+        self.mode.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        pop(self)
-        self._is_on = False
+        self.mode.__exit__(*error)
         self.mod_tracker.__exit__(*error)
         if self.display:
             print(self.get_table(self.depth))
 
-    def __call__(self, call: Call, run: Callable[[], Any]) -> Any:
-        """Perform an operator and count it, as an interceptor."""
-        result = run()
-        packet = overload_of(call).overloadpacket
+    def count(self, packet: Any, result: Any, args: Any, kwargs: dict[str, Any]) -> None:
+        """Add what an operator costs to the modules that are running."""
         if packet in self.flop_registry:
-            arguments, options = call_arguments(call)
-            count = self.flop_registry[packet](*arguments, **options, out_val=result)
-            self._add(self.mod_tracker.parents, packet, count)
-            if packet in _BACKWARD and isinstance(result, Tensor) and result.grad_fn is not None:
-                self._watch(result, packet, arguments)
-        return result
-
-    def _add(self, modules: set[str], packet: Any, count: int) -> None:
-        for name in modules:
-            self.flop_counts[name][packet] += count
-
-    def _watch(self, result: Tensor, packet: Any, arguments: tuple[Any, ...]) -> None:
-        """Count the backward pass of a result for the modules in which it was made."""
-        modules, shape = set(self.mod_tracker.parents), result.shape
-
-        def count(grad_inputs: Any, grad_outputs: Any) -> None:
-            # A recorded backward pass consists of operators, which are counted themselves.
-            if self._is_on and not is_grad_enabled():
-                wanted = [each is not None for each in grad_inputs]
-                self._add(modules, *_BACKWARD[packet](arguments, shape, wanted))
-
-        result.grad_fn.register_hook(count)  # type: ignore[union-attr]
+            cost = self.flop_registry[packet](*args, **kwargs, out_val=result)
+            for name in self.mod_tracker.parents:
+                self.flop_counts[name][packet] += cost
 
     # --- answers -------------------------------------------------------------------------------
 
@@ -291,6 +250,21 @@ class FlopCounterMode:
             ]
             for text, count in lines
         ]
+
+
+class _Watch(TorchDispatchMode):
+    """See the operators that a counter counts."""
+
+    def __init__(self, counter: FlopCounterMode) -> None:
+        super().__init__()
+        self.counter = counter
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        self.counter.count(func.overloadpacket, result, args, kwargs or {})
+        return result
 
 
 _UNITS = [(1, ""), (1_000, "K"), (1_000_000, "M"), (10**9, "B"), (10**12, "T")]

@@ -380,7 +380,7 @@ def saved_values(node: Any) -> Iterator[tuple[str, SavedKind, Any]]:
     if isinstance(node, TableNode):
         yield from _saved_by_table(node)
     elif isinstance(node, BackwardCFunction):
-        for place, value in enumerate(node._saved or ()):
+        for place, value in enumerate(node._kept_values or ()):
             yield from _general(f"saved_tensors[{place}]", value)
     elif isinstance(node, CopySlices):
         if isinstance(node.fn, Node):

@@ -227,9 +227,6 @@ class MetaArray(ForeignArray):
     def byteswap(self, inplace: bool = False) -> MetaArray:
         return self if inplace else self.copy()
 
-    def setflags(self, **_: Any) -> None:
-        """Change nothing: there is nothing to write to."""
-
     # --- what needs elements -------------------------------------------------------------------
 
     __bool__ = __float__ = __int__ = __index__ = __complex__ = __array__ = no_data

@@ -32,8 +32,15 @@ __device__ __forceinline__ void turned(unsigned int x, unsigned int y, float *on
     *one *= s, *two *= s;
 }
 
+// In a graph seed and offset are read when it is launched: `state` holds them, and `offset` counts from there.
+__device__ __forceinline__ void begin(long long &seed, long long &offset, const long long *state) {
+    if (state) seed = state[0], offset += state[1];
+}
+
 // KIND: 0 uniform from a to b, 1 normal of mean a and deviation b, 2 whether below a (written as 1 or 0).
-extern "C" __global__ void draw(T *out, long long n, double a, double b, long long seed, long long offset) {
+extern "C" __global__ void draw(T *out, long long n, double a, double b, long long seed, long long offset,
+                                const long long *state) {
+    begin(seed, offset, state);
     const long long id = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     const long long grid = (long long)gridDim.x * blockDim.x;
     unsigned long long place = (unsigned long long)offset / 4;
@@ -83,7 +90,8 @@ extern "C" __global__ void draw(T *out, long long n, double a, double b, long lo
 // Dropout: the four numbers of a thread are for neighbours, `together` (4, 2 or 1) at a time.
 extern "C" __global__ void dropout(
     T *out, bool *mask, const T *__restrict__ in, long long n, double keep, long long seed, long long offset,
-    long long together) {
+    long long together, const long long *state) {
+    begin(seed, offset, state);
     const long long id = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     const long long grid = (long long)gridDim.x * blockDim.x;
     unsigned long long place = (unsigned long long)offset / 4;

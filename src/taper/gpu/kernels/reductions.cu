@@ -55,6 +55,22 @@ extern "C" __global__ void rows(R *out, const T *__restrict__ in, long long rows
     }
 }
 
+// A block for each piece of a row; the pieces of a row are neighbours in `out`.
+extern "C" __global__ void pieces(R *out, const T *__restrict__ in, long long count, long long piece, long long length) {
+    __shared__ C parts[32];
+    const long long start = blockIdx.x % count * piece, end = min(start + piece, length);
+    const T *from = in + blockIdx.x / count * length;
+    C total = first_of(from + start);
+    for (long long i = start + threadIdx.x; i < end; i += blockDim.x) total = combine(total, (C)load(from[i]));
+    total = across_warp(total);
+    if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = total;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int i = 1; i < blockDim.x / 32; i++) total = combine(total, parts[i]);
+        out[blockIdx.x] = put<R>(total);
+    }
+}
+
 // A block of 32 x 32 for 32 neighbouring columns.
 extern "C" __global__ void columns(R *out, const T *__restrict__ in, long long outer, long long length, long long inner) {
     __shared__ C parts[32][33];

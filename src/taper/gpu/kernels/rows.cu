@@ -143,6 +143,29 @@ extern "C" __global__ void layer_norm_parameters(
     }
 }
 
+// The same for many rows: each block has some of the rows, and there is a sum for each of these pieces.
+extern "C" __global__ void layer_norm_pieces(
+    C *weight_out, C *bias_out, const T *__restrict__ grad, const T *__restrict__ in, const C *__restrict__ means,
+    const C *__restrict__ rstds, long long rows, long long length, long long piece) {
+    __shared__ C one[32][33], two[32][33];
+    const long long across = (length + 31) / 32, which = blockIdx.x / across;
+    const long long column = blockIdx.x % across * 32 + threadIdx.x % 32, end = min((which + 1) * piece, rows);
+    const int lane = threadIdx.x / 32;
+    C a = (C)0, b = (C)0;
+    if (column < length)
+        for (long long row = which * piece + lane; row < end; row += 32) {
+            const C g = load(grad[row * length + column]);
+            a += g * ((C)load(in[row * length + column]) - means[row]) * rstds[row];
+            b += g;
+        }
+    one[lane][threadIdx.x % 32] = a, two[lane][threadIdx.x % 32] = b;
+    __syncthreads();
+    if (lane == 0 && column < length) {
+        for (int i = 1; i < 32; i++) a += one[i][threadIdx.x], b += two[i][threadIdx.x];
+        weight_out[which * length + column] = a, bias_out[which * length + column] = b;
+    }
+}
+
 // Rows of a table by their numbers, and the way back.
 extern "C" __global__ void pick_rows(T *out, const T *__restrict__ table, const long long *__restrict__ which,
                                      long long count, long long width, long long rows) {

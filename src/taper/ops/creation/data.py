@@ -101,7 +101,7 @@ def tensor(
     Args:
         data: a number, a nested sequence of numbers, a NumPy array or a tensor.
         dtype: dtype of the result; by default that of the data, Python floats in the default dtype.
-        device, pin_memory: only ordinary CPU memory is provided.
+        device, pin_memory: where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Returns: a new leaf tensor without history.
@@ -140,7 +140,7 @@ def new_tensor(
     Args:
         data: a number, a nested sequence of numbers, a NumPy array or a tensor.
         dtype: dtype of the result; by default that of this tensor.
-        device, pin_memory: only ordinary CPU memory is provided.
+        device, pin_memory: where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Returns: a new leaf tensor without history.

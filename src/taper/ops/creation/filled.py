@@ -54,17 +54,19 @@ def _filled(
     device: Any,
     pin_memory: Any,
     requires_grad: Any,
-    default: dtypes.dtype | None = None,
     like: Tensor | None = None,
+    default: dtypes.dtype | None = None,
 ) -> Tensor:
-    """Make a tensor with one number everywhere, or uninitialised if it is None."""
+    """Make a tensor with one number everywhere, or uninitialised if it is None.
+
+    The dtype is `dtype`, that of `like`, `default` or the default one.
+    """
+    if like is not None:
+        default = like.dtype
     if layout is not None and layout is not strided and isinstance(layout, Layout):
-        if value:
+        if not function.endswith(("zeros", "empty")):
             raise RuntimeError("full(...) is not implemented for sparse layout")
-        # late: few tensors are sparse
-        making = importlib.import_module("taper.ops.sparse.making")
-        made: Tensor = making.zeros(layout, shape, dtype, requires_grad)
-        return made
+        return _sparse_zeros(layout, shape, default if dtype is None else dtype, requires_grad)
     which, where = options(function, dtype, layout, device, pin_memory, default, like)
     if requires_grad:
         check_flag(function, requires_grad)
@@ -76,6 +78,13 @@ def _filled(
     if out is not None:
         return into(out, array, requires_grad)
     return finish(array, requires_grad)
+
+
+def _sparse_zeros(layout: Layout, shape: Shape, dtype: Any, requires_grad: Any) -> Tensor:
+    # late: few tensors are sparse
+    making = importlib.import_module("taper.ops.sparse.making")
+    made: Tensor = making.zeros(layout, shape, dtype, requires_grad)
+    return made
 
 
 @composite(
@@ -100,7 +109,7 @@ def zeros(
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -139,7 +148,7 @@ def ones(
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -184,7 +193,7 @@ def empty(
         size: the lengths, as a keyword.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory, row-major by default.
 
@@ -229,7 +238,7 @@ def full(
         fill_value: the value, a number or a 0-d tensor.
         out: tensor that receives the result.
         dtype: dtype of the result; by default that of the value.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -242,17 +251,9 @@ def full(
     """
     shape = shape_argument("full", "size", 1, size)
     value = number("full", "fill_value", 2, fill_value)
+    own = dtypes.result_type([value])
     return _filled(
-        "full",
-        shape,
-        value,
-        out,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        dtypes.result_type([value]),
+        "full", shape, value, out, dtype, layout, device, pin_memory, requires_grad, default=own
     )
 
 
@@ -380,7 +381,7 @@ def eye(
         m: number of columns; `n` by default.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (n, m).
@@ -427,6 +428,8 @@ def _like(
     array = tensor_argument(function, "input", input)
     check_memory_format(function, memory_format)
     own = dtypes.FROM_NUMPY[array.dtype]
+    if function == "zeros_like" and isinstance(layout, Layout) and layout is not strided:
+        return _sparse_zeros(layout, array.shape, own if dtype is None else dtype, requires_grad)
     which, where = options(function, dtype, layout, device, pin_memory, own, input)
     if value is not None:
         value = filler(value, which, array.size == 1)
@@ -454,7 +457,7 @@ def zeros_like(
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -491,7 +494,7 @@ def ones_like(
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -528,7 +531,7 @@ def empty_like(
     Args:
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -567,7 +570,7 @@ def full_like(
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         fill_value: the value, a number or a 0-d tensor.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -601,7 +604,7 @@ def new_zeros(
         sizes: the lengths, one by one or as one tuple.
         size: the lengths, as a keyword.
         dtype: dtype of the result; by default that of this tensor.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -613,17 +616,7 @@ def new_zeros(
     """
     shape = shape_of("new_zeros", sizes, size)
     return _filled(
-        "new_zeros",
-        shape,
-        0,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_zeros", shape, 0, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 
@@ -646,17 +639,7 @@ def new_ones(
     """
     shape = shape_of("new_ones", sizes, size)
     return _filled(
-        "new_ones",
-        shape,
-        1,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_ones", shape, 1, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 
@@ -679,17 +662,7 @@ def new_empty(
     """
     shape = shape_of("new_empty", sizes, size)
     return _filled(
-        "new_empty",
-        shape,
-        None,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_empty", shape, None, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 
@@ -714,17 +687,7 @@ def new_full(
     shape = shape_argument("new_full", "size", 1, size)
     value = number("new_full", "fill_value", 2, fill_value)
     return _filled(
-        "new_full",
-        shape,
-        value,
-        None,
-        dtype,
-        layout,
-        device,
-        pin_memory,
-        requires_grad,
-        input.dtype,
-        input,
+        "new_full", shape, value, None, dtype, layout, device, pin_memory, requires_grad, input
     )
 
 

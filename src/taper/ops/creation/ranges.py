@@ -121,7 +121,7 @@ def arange(
         step: distance of neighbours, 1 by default; negative to count down.
         out: tensor that receives the result.
         dtype: dtype of the result; by default int64, or the default dtype if a number is a float.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (⌈(end - start) / step⌉,)
@@ -350,7 +350,7 @@ def linspace(
         steps: how many numbers.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (steps,)

@@ -36,6 +36,7 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
 from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import invalid_combination, scalar_array
+from taper.opdef.overloads import declare_overloads
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import zeros_like
 from taper.tensor import Tensor, array_of
@@ -254,6 +255,13 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
             ),
         )
     return (rsub_tensor if isinstance(other, Tensor) else rsub_scalar)(input, other, alpha)
+
+
+declare_overloads(
+    rsub,
+    "Tensor input, Tensor other, *, Number alpha = 1",
+    "Tensor input, Number other, Number alpha = 1",
+)
 
 
 # --- products and quotients ------------------------------------------------------------------

@@ -19,6 +19,7 @@ _OVERLOADS = (
 
 
 @op(
+    node="NotImplemented",
     promote=SAME,
     inplace=True,
     out=True,
@@ -38,6 +39,7 @@ def bitwise_and(self: Array, other: Operand) -> Array:
 
 
 @op(
+    node="NotImplemented",
     promote=SAME,
     inplace=True,
     out=True,
@@ -57,6 +59,7 @@ def bitwise_or(self: Array, other: Operand) -> Array:
 
 
 @op(
+    node="NotImplemented",
     promote=SAME,
     inplace=True,
     out=True,
@@ -75,7 +78,7 @@ def bitwise_xor(self: Array, other: Operand) -> Array:
     return np.bitwise_xor(self, other)
 
 
-@op(promote=SAME, inplace=True, out=True)
+@op(node="NotImplemented", promote=SAME, inplace=True, out=True, layout=ELEMENTWISE)
 def bitwise_not(self: Array) -> Array:
     """Turn all bits; for bool logical not.
 
@@ -88,6 +91,7 @@ def bitwise_not(self: Array) -> Array:
 
 
 @op(
+    node="NotImplemented",
     promote=SAME,
     inplace=True,
     out=True,
@@ -107,6 +111,7 @@ def bitwise_left_shift(self: Array, other: Operand) -> Array:
 
 
 @op(
+    node="NotImplemented",
     promote=SAME,
     inplace=True,
     out=True,
@@ -125,7 +130,7 @@ def bitwise_right_shift(self: Array, other: Operand) -> Array:
     return np.right_shift(self, other)
 
 
-@op(promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
+@op(node="NotImplemented", promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
 def gcd(self: Array, other: Array) -> Array:
     """Find the greatest common divisor of two whole numbers.
 
@@ -137,7 +142,7 @@ def gcd(self: Array, other: Array) -> Array:
     return np.gcd(self, other)
 
 
-@op(promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
+@op(node="NotImplemented", promote=SAME, inplace=FUNCTION, out=True, layout=ELEMENTWISE)
 def lcm(self: Array, other: Array) -> Array:
     """Find the least common multiple of two whole numbers.
 

@@ -14,7 +14,8 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.foreign import as_array, refuse_without_elements
 from taper.arrays.layouts import ELEMENTWISE
-from taper.autograd.grad_mode import no_grad
+from taper.arrays.strides import not_viewable, view_strides
+from taper.autograd.state import DUAL, NO_GRAD, local
 from taper.device import CPU
 from taper.dtypes import C_NAMES
 from taper.factory import allocate, finish
@@ -33,7 +34,7 @@ from taper.opdef.in_place import recorded_in_place, twin_in_place
 from taper.opdef.operands import invalid_combination, python_number
 from taper.opdef.writes import compute_into
 from taper.ops.elementwise.complexes import zeros_like
-from taper.tensor import Tensor
+from taper.tensor import Tensor, element_strides
 
 _OVERLOADS = (
     "(Tensor input, Tensor other, *, Tensor out = None)",
@@ -309,6 +310,7 @@ def isin(
         arrays.append(array)
     common = dtypes.result_type(arrays)
     not_implemented("isin_default_cpu", *WIDE)(common, ())
+    _refuse_gaps(*arrays)
     first, second = (array.astype(common.numpy, copy=False) for array in arrays)
     foreign = next((each.device for each in given if isinstance(each, Tensor)), CPU)
     if foreign.type == "meta":
@@ -317,6 +319,13 @@ def isin(
         first, second = first.astype(np.float32), second.astype(np.float32)
     found = finish(np.asarray(np.isin(first, second, invert=invert)))
     return found if out is None else compute_into(None, lambda: found, (), out, _expect_bool)
+
+
+def _refuse_gaps(elements: ndarray, tests: ndarray) -> None:
+    """Raise for the few test elements that PyTorch looks at one by one, as a flat view of them."""
+    few = elements.size and tests.size < int(10 * elements.size**0.145)
+    if few and view_strides(tests.shape, element_strides(tests), (tests.size,)) is None:
+        raise not_viewable()
 
 
 def _expect_bool(out: ndarray, result: ndarray) -> None:
@@ -502,28 +511,42 @@ def logical_not(self: Array) -> Array:
     return np.logical_not(self)
 
 
-def _beside_history(function: Any) -> Any:
-    """Make the in-place form, which PyTorch keeps out of the graph: the target keeps its node."""
+def _beside_autograd(function: Any) -> Any:
+    """Make the in-place form, which autograd does not see: the target keeps node and tangent."""
     in_place = inplace_function(function)
 
-    def write(self: Tensor, other: Tensor) -> Tensor:
-        with no_grad():
-            written: Tensor = in_place(self, other)
+    def write(self: Tensor, *others: Tensor) -> Tensor:
+        state = local.state
+        mode = state.mode
+        state.mode = mode & ~DUAL | NO_GRAD
+        try:
+            written: Tensor = in_place(self, *others)
+        finally:
+            state.mode = mode
         return written
 
-    write.__doc__ = f"In-place version of `{function.op.name}`, unrecorded."
-    return composite(name=f"{function.op.name}_", public=False)(write)
+    return write
 
 
-logical_and_in_place = _beside_history(logical_and)
-logical_or_in_place = _beside_history(logical_or)
-logical_xor_in_place = _beside_history(logical_xor)
-_inverted_in_place = inplace_function(logical_not)
+def _recordless(function: Any) -> Any:
+    write = _beside_autograd(function)
+
+    def write_both(self: Tensor, other: Tensor) -> Tensor:
+        written: Tensor = write(self, other)
+        return written
+
+    write_both.__doc__ = f"In-place version of `{function.op.name}`, unrecorded."
+    return composite(name=f"{function.op.name}_", public=False)(write_both)
+
+
+logical_and_in_place = _recordless(logical_and)
+logical_or_in_place = _recordless(logical_or)
+logical_xor_in_place = _recordless(logical_xor)
+_inverted_in_place = _beside_autograd(logical_not)
 
 
 @composite(name="logical_not_", public=False)
 def logical_not_in_place(self: Tensor) -> Tensor:
     """In-place version of `logical_not`, unrecorded."""
-    with no_grad():
-        written: Tensor = _inverted_in_place(self)
+    written: Tensor = _inverted_in_place(self)
     return written

@@ -294,6 +294,11 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         raise invalid_combination("float_power", (input, exponent), _OVERLOADS)
     kind = _double_kind(input, exponent)
+    if isinstance(out, Tensor) and out.dtype is not kind:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {out.dtype.scalar_type} but the "
+            f"operation's result requires dtype {kind.scalar_type}"
+        )
     return pow(_as_double(input, kind), _as_double(exponent, kind), out=out)
 
 
@@ -414,7 +419,7 @@ def ldexp(self: Array, other: Array) -> Array:
     """
     if _is_scaling(self, other):
         return _scaled(self, other)
-    power = pow_base.op.kernel(2.0, other)
+    power = np.asarray(pow_base.op.kernel(2.0, other))  # NumPy's 0-d results are numbers
     kind = dtypes.result_type([self, power]).numpy
     return self.astype(kind, copy=False) * power.astype(kind, copy=False)
 

@@ -6,14 +6,30 @@ Owns: functions of angles.  Knows the operator table and `complexes`.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 from taper.arrays.elements import ONE
 from taper.arrays.native import curve
-from taper.opdef import FLOAT, FUNCTION, LINEAR, POINTWISE, SAME, Array, alias, derivative, op
+from taper.arrays.scalars import type_name
+from taper.opdef import (
+    FLOAT,
+    FUNCTION,
+    LINEAR,
+    POINTWISE,
+    SAME,
+    Array,
+    alias,
+    composite,
+    derivative,
+    inplace_function,
+    op,
+    tangent_of,
+)
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.opdef.in_place import refused_in_place
+from taper.opdef.operands import NUMBERS
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import inside, reciprocal, rsqrt
 from taper.tensor import is_complex
@@ -318,7 +334,6 @@ alias("arctanh", atanh)
 
 @op(
     promote=FLOAT,
-    tangent=POINTWISE,
     inplace=True,
     out=True,
     ufunc=np.arctan2,
@@ -342,7 +357,47 @@ def atan2_all(grad, self, other, needs):
     return for_self, (grad * -self * inverse if needs[1] else None)
 
 
-alias("arctan2", atan2)
+@tangent_of(atan2)
+def atan2_tangent(self_t, other_t, self, other):
+    # Unlike the gradient, the tangent at the origin is NaN.
+    square = self * self + other * other
+    if other_t is None:
+        return other * self_t / square
+    if self_t is None:
+        return -self * other_t / square
+    return (-self * other_t + other * self_t) / square
+
+
+_atan2_in_place = inplace_function(atan2)
+
+
+@composite()
+def arctan2(input: Any, other: Any, *, out: Any = None) -> Any:
+    """Find angles: another name of `atan2`.
+
+    >>> import taper
+    >>> taper.arctan2(taper.tensor([1.0, 0.0]), taper.tensor([1.0, -1.0]))
+    tensor([0.7854, 3.1416])
+    """
+    _refuse_numbers("arctan2", input, other)
+    return atan2(input, other) if out is None else atan2(input, other, out=out)
+
+
+@composite(name="arctan2_", public=False)
+def arctan2_in_place(self: Any, other: Any) -> Any:
+    """In-place version of `arctan2`."""
+    _refuse_numbers("arctan2_", self, other)
+    return _atan2_in_place(self, other)
+
+
+def _refuse_numbers(label: str, first: Any, second: Any) -> None:
+    """Raise with the name that was called, where `atan2` would say its own."""
+    for position, (name, value) in enumerate((("input", first), ("other", second)), 1):
+        if value.__class__ in NUMBERS:
+            raise TypeError(
+                f"{label}(): argument '{name}' (position {position}) must be Tensor, not "
+                f"{type_name(value)}"
+            )
 
 
 @op(

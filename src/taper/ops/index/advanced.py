@@ -261,7 +261,9 @@ def write_at(
             number = filler(values.item(), dtypes.FROM_NUMPY[target.dtype])
             values = np.full(values.shape, number, target.dtype)
     elif values.dtype != target.dtype:
-        _check_values(target, places, values)
+        if 0 not in target.shape:  # shapes are checked here, indices only when they are used
+            starts = [None if each is None else np.zeros_like(each) for each in places]
+            _check_values(target, starts, values)
         raise RuntimeError(
             "Index put requires the source and destination dtypes match, got "
             f"{dtypes.FROM_NUMPY[target.dtype].scalar_type} for the destination and "

@@ -293,7 +293,7 @@ def scatter_src(grad: Array, dim: int, index: Array) -> Array:
     return gather(grad, dim, index)
 
 
-@op(node="NotImplemented", public=False, method=False)
+@op(label="scatter", node="NotImplemented", public=False, method=False)
 def scatter_combined(self: Array, dim: int, index: Array, src: Operand, reduce: str) -> Array:
     """Combine in the old form of `scatter_reduce`, which has no derivative."""
     if reduce not in ("add", "multiply"):
@@ -310,14 +310,6 @@ def scatter_combined(self: Array, dim: int, index: Array, src: Operand, reduce: 
 @derivative(scatter_combined, wrt=("self", "src"))
 def scatter_combined_both(grad: Array) -> Any:
     raise RuntimeError("derivative for aten::scatter is not implemented")
-
-
-@tangent_of(scatter_combined)
-def scatter_combined_tangent(self_t: Any) -> Any:
-    raise NotImplementedError(
-        "Trying to use forward AD with scatter that does not support it because it has not been "
-        "implemented yet."
-    )
 
 
 def _scatter_call(tensor: Tensor, dim: int, index: Tensor, src: Any, value: Any, how: Any) -> Any:

@@ -7,6 +7,7 @@ All compute `beta * self + alpha * product`, and add in one pass over the produc
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -232,7 +233,8 @@ def baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: 
     """
     existing_dim(0, batch1.ndim)
     wrap_dim(1, batch1.ndim)
-    wrap_dim(2, batch2.ndim)
+    existing_dim(2, batch2.ndim)
+    expand_to(self, (*batch1.shape[:2], batch2.shape[2]))
     if self.dtype != batch1.dtype != batch2.dtype or self.dtype != batch2.dtype == batch1.dtype:
         names = [C_NAMES[dtypes.FROM_NUMPY[each.dtype]] for each in (self, batch1, batch2)]
         raise RuntimeError(
@@ -287,7 +289,8 @@ def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: A
 
 def _check_addbmm(self: ndarray, batch1: ndarray, batch2: ndarray) -> None:
     existing_dim(1, batch1.ndim)
-    wrap_dim(2, batch2.ndim)
+    existing_dim(2, batch2.ndim)
+    expand_to(self, (batch1.shape[1], batch2.shape[2]))
     for name, stack in (("batch1", batch1), ("batch2", batch2)):
         if stack.ndim != 3:
             raise RuntimeError(f"{name} must be a 3D tensor")
@@ -300,7 +303,6 @@ def _check_addbmm(self: ndarray, batch1: ndarray, batch2: ndarray) -> None:
         raise RuntimeError(
             f"Incompatible matrix sizes for bmm ({rows}x{inner} and {between}x{columns})"
         )
-    expand_to(self, (rows, columns))
     if not self.dtype == batch1.dtype == batch2.dtype:
         _check_addmm(self, batch1[0], batch2[0])
 
@@ -335,7 +337,14 @@ def addbmm_tangent(batch1, batch2, self_t, batch1_t, batch2_t, beta, alpha):
 # --- addr ------------------------------------------------------------------------------------
 
 
-@op(promote=SAME, upcast=True, out=True, inplace=True, layout=FIRST)
+def _expands(common: dtypes.dtype, operands: Sequence[Any]) -> None:
+    """Refuse a first tensor of another shape, with the dtype that it was given in."""
+    first, *vectors = operands
+    if all(each.ndim == 1 for each in vectors):
+        expand_to(first, tuple(map(len, vectors)))
+
+
+@op(promote=SAME, upcast=True, out=True, inplace=True, layout=FIRST, check=_expands)
 def addr(self: Array, vec1: Array, vec2: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
     """Compute `beta * input + alpha * outer(vec1, vec2)`.
 

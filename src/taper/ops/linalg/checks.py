@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import no_forward_mode, scalar_type
+from taper.autograd.interception import seen_made
 from taper.autograd.transforms import whole
 from taper.dtypes import no_kernel
 from taper.opdef.writes import compute_into
@@ -116,6 +117,9 @@ def common_batch(A: ndarray, B: ndarray) -> tuple[int, ...]:
 def check_info(name: str, info: Any, text: Callable[[int], str], error: Any = LinAlgError) -> None:
     """Raise for the first matrix of a stack whose `info` is not 0."""
     codes = array_of(info)
+    if isinstance(info, Tensor):
+        options = {"is_matrix": not codes.ndim}
+        seen_made("_linalg_check_errors", (info, name), options, None)
     if not has_elements(codes):
         return
     failed = np.flatnonzero(codes)
@@ -146,13 +150,6 @@ def unsolvable(code: int) -> str:
 def no_derivative(name: str) -> RuntimeError:
     """Make the error of differentiating what PyTorch has no formula for, with the node's name."""
     return RuntimeError(f"derivative for aten::{name} is not implemented")
-
-
-def no_tangent(name: str) -> NotImplementedError:
-    """Make the same error for forward mode."""
-    return NotImplementedError(
-        f"Trying to use forward AD with aten::{name} that does not support it."
-    )
 
 
 def no_formula(name: str) -> NotImplementedError:

@@ -23,7 +23,6 @@ from taper.ops.linalg.checks import (
     common_batch,
     missing_tangent,
     no_derivative,
-    no_tangent,
     not_positive_definite,
     singular,
     write_out,
@@ -166,14 +165,15 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     tensor([[2.]])
     """
     check_tensors("cholesky", input=input)
-    warn_once(_OLDER)
     if out is not None:
-        warn_once(_OLDER)  # PyTorch's function with `out` calls the one without
 
         def row_major(*given: Any) -> Any:
+            warn_once(_OLDER)
+            warn_once(_OLDER)  # PyTorch's function with `out` calls the one without
             return older_cholesky(*given).contiguous()
 
         return write_out("cholesky", row_major, (input, upper), out, None, None)
+    warn_once(_OLDER)
     return older_cholesky(input, upper)
 
 
@@ -342,11 +342,6 @@ def ldl_factors_self(grad):
     raise no_derivative("linalg_ldl_factor_ex")
 
 
-@tangent_of(ldl_factors)
-def ldl_factors_tangent(self_t):
-    raise no_tangent("linalg_ldl_factor_ex")
-
-
 def _zero_block(code: int) -> str:
     return (
         f"The block {code} of D is zero, the factorization could not be completed because the "
@@ -420,11 +415,6 @@ def ldl_solution(LD: Array, pivots: Array, B: Array, hermitian: bool = False) ->
 @derivative(ldl_solution, wrt=("LD", "B"))
 def ldl_solution_all(grad):
     raise no_derivative("linalg_ldl_solve")
-
-
-@tangent_of(ldl_solution)
-def ldl_solution_tangent(LD_t, B_t):
-    raise no_tangent("linalg_ldl_solve")
 
 
 def linalg_ldl_solve(

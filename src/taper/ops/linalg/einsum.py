@@ -22,7 +22,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.dtypes import C_NAMES
 from taper.opdef import composite
-from taper.opdef.writes import compute_into
+from taper.opdef.writes import compute_into, recorded_into
 from taper.ops.elementwise.arithmetic import mul
 from taper.ops.linalg.matmul import bmm, dot, mm, not_tensors, same_dtype
 from taper.ops.reduction.sums import sum_all, sum_dim
@@ -375,10 +375,11 @@ def _by_bmm(left: Tensor, right: Tensor, summed: list[int]) -> Tensor:
     batch = [left_shape[dim] for dim in shared]
     heights, widths = [left_shape[dim] for dim in rows], [right_shape[dim] for dim in columns]
     inner = math.prod([left_shape[dim] for dim in summed])
-    tall = permute_dims(left, tuple(shared + rows + summed + columns))
-    wide = permute_dims(right, tuple(shared + summed + columns + rows))
     count, height, width = math.prod(batch), math.prod(heights), math.prod(widths)
-    result = bmm(reshape(tall, (count, height, inner)), reshape(wide, (count, inner, width)))
+    tall = permute_dims(left, tuple(shared + rows + summed + columns))
+    tall = reshape(tall, (count, height, inner))
+    wide = permute_dims(right, tuple(shared + summed + columns + rows))
+    result = bmm(tall, reshape(wide, (count, inner, width)))
     result = view_as_shape(result, (*batch, *heights, *[1] * len(summed), *widths))
     placed = shared + rows + summed + columns
     return permute_dims(result, tuple([placed.index(dim) for dim in range(len(placed))]))
@@ -399,7 +400,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
     """
     dims_a, dims_b = _contracted_dims(a, b, dims)
     if out is not None:
-        return compute_into("tensordot", _tensordot, (a, b, dims_a, dims_b), out, _dtype_of_result)
+        return recorded_into("tensordot", _tensordot, (a, b, dims_a, dims_b), out, _dtype_of_result)
     return _tensordot(a, b, dims_a, dims_b)
 
 
@@ -497,7 +498,9 @@ def inner(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Any:
     if not isinstance(input, Tensor) or not isinstance(other, Tensor):
         raise not_tensors("inner", input=input, other=other)
     if out is not None:
-        return compute_into("inner", inner, (input, other), out, _dtype_of_result)
+        if not input._array.ndim or not other._array.ndim:
+            return compute_into("mul", inner, (input, other), out)
+        return recorded_into("tensordot", inner, (input, other), out, _dtype_of_result)
     if not input._array.ndim or not other._array.ndim:
         return input * other
     if input._array.shape[-1] != other._array.shape[-1]:
@@ -536,7 +539,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     if out is not None:
-        return compute_into("chain_matmul", _chain, matrices, out, same_dtype)
+        return compute_into("mm", _chain, matrices, out, same_dtype)
     return _chain(*matrices)
 
 

@@ -232,6 +232,8 @@ def mv(self: Array, vec: Array) -> Array:
         tensor([3., 7.])
     """
     if self.ndim != 2 or vec.ndim != 1 or self.dtype is not vec.dtype:
+        if not self.ndim:
+            raise IndexError("Dimension specified as 0 but tensor has no dimensions")
         check_mv(self, vec, self.shape[:1], vec)
     try:
         return product(self, vec, "addmv_impl_cpu")
@@ -427,6 +429,7 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
         torch.Size([5, 2])
     """
     if out is not None:
+        _refuse_numbers(input, other)
         return product_into("matmul", matmul, (input, other), out)
     try:
         left, right = input._array.ndim, other._array.ndim
@@ -445,11 +448,18 @@ def matmul(input: Any, other: Any, *, out: Tensor | None = None) -> Any:
         return dot(input, other)
     if left == 1 and right == 2:
         return mm(unsqueeze(input, 0), other).squeeze_(0)
-    if not left or not right:
-        raise RuntimeError(
-            f"both arguments to matmul need to be at least 1D, but they are {left}D and {right}D"
-        )
+    _refuse_numbers(input, other)
     return _matmul_of_stacks(input, other)
+
+
+def _refuse_numbers(left: Any, right: Any) -> None:
+    """Raise for a tensor without dimensions."""
+    ndims = [each._array.ndim for each in (left, right) if isinstance(each, Tensor)]
+    if 0 in ndims:
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {ndims[0]}D and "
+            f"{ndims[-1]}D"
+        )
 
 
 def product_into(
@@ -457,8 +467,15 @@ def product_into(
 ) -> Tensor:
     """Write a product into `out=`: a vector times a matrix is a matrix of one row."""
     written: Tensor
-    if [each.ndim for each in arguments[:2] if isinstance(each, Tensor)] != [1, 2]:
-        written = compute_into(function, compute, arguments, out, same_dtype)
+    ndims = [each.ndim for each in arguments[:2] if isinstance(each, Tensor)]
+    if ndims != [1, 2]:
+
+        def checked(*given: Any) -> Tensor:
+            if ndims == [2, 2] and given[0]._array.shape[1] == given[1]._array.shape[0]:
+                same_dtype(out._array, given[0]._array)
+            return compute(*given)
+
+        written = compute_into(function, checked, arguments, out, same_dtype)
         return written
 
     def row(*given: Any) -> Tensor:
@@ -583,7 +600,7 @@ def outer(input: Tensor, vec2: Tensor, *, out: Tensor | None = None) -> Any:
                 [6., 8.]])
     """
     if out is not None:
-        return compute_into("outer", outer, (input, vec2), out)
+        return compute_into("mul", outer, (input, vec2), out)
     for name, vector in (("self", input), ("vec2", vec2)):
         if not isinstance(vector, Tensor):
             raise not_tensors("outer", input=input, vec2=vec2)

@@ -237,8 +237,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
         return y.detach().new_zeros(shape, dtype=kind)
     if points is not None:
         return _halved(sum_dim(_areas(y, points, dim), (dim,)))
-    ends = _times(select_at(y, dim, 0) + select_at(y, dim, -1), 0.5)
-    return _times(sum_dim(y, (dim,)) - ends, 1 if dx is None else dx)
+    last = select_at(y, dim, -1)
+    ends = _times(select_at(y, dim, 0) + last, 0.5)
+    return _times(sum_dim(y, (dim,)) - ends, 1.0 if dx is None else dx)
 
 
 @composite(method=False, numpy_names=True)

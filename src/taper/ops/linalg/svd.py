@@ -466,7 +466,7 @@ def _rank(input: Tensor, atol: Any, rtol: Any, hermitian: bool) -> Tensor:
         _eigenvalue_sizes(array) if hermitian else _linalg_svd.op.kernel(array, False, False)[1]
     )
     above = values > _tolerance(values, array, atol, rtol)
-    return wrap(np.asarray(np.count_nonzero(above, axis=-1)).astype(np.int64))
+    return finish(np.asarray(np.count_nonzero(above, axis=-1)).astype(np.int64))
 
 
 def _eigenvalue_sizes(array: ndarray) -> ndarray:

@@ -350,8 +350,9 @@ def multilabel_soft_margin_loss(
         reduction = legacy_reduction(size_average, reduce)
     if not input.ndim:
         raise IndexError("Dimension specified as -1 but tensor has no dimensions")
-    positive, negative = log_sigmoid_forward(input)[0], log_sigmoid_forward(-input)[0]
-    losses = -(target * positive + (1 - target) * negative)
+    of_ones = target * log_sigmoid_forward(input)[0]
+    zeros = 1 - target
+    losses = -(of_ones + zeros * log_sigmoid_forward(-input)[0])
     if weight is not None:
         losses = losses * weight
     losses = sum_dim(losses, (input.ndim - 1,)) / input._array.shape[-1]

@@ -674,7 +674,11 @@ def numbered_kl_div(
     if not kinds <= {"f", "V"}:
         name = "Complex" if "c" in kinds else "Integral"
         raise RuntimeError(f"kl_div: {name} inputs not supported.")
-    losses = exp(target) * (target - input) if log_target else target.xlogy(target) - target * input
+    if log_target:
+        losses = exp(target) * (target - input)
+    else:
+        shared = target * input
+        losses = target.xlogy(target) - shared
     return reduced(losses, number)
 
 
@@ -734,7 +738,8 @@ def numbered_poisson_nll_loss(
     """
     number = check_number("poisson_nll_loss", reduction)
     if log_input:
-        losses = exp(input) - target * input
+        expected = target * input
+        losses = exp(input) - expected
     else:
         losses = input - target * log(add_scalar(input, eps))
     if full:

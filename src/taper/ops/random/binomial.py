@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.reduction import scalar_type
-from taper.opdef import Array, composite, derivative, op, tangent_of
+from taper.opdef import Array, composite, derivative, op
 from taper.opdef.operands import broadcast_clash
-from taper.ops.linalg.checks import check_tensors, no_derivative, no_tangent
+from taper.ops.linalg.checks import check_tensors, no_derivative
 from taper.ops.random.draws import check_generator
 from taper.sampling import discrete
 from taper.tensor import Tensor
@@ -32,11 +32,6 @@ def binomial_each(count: Array, prob: Array, generator: Any) -> Array:
 @derivative(binomial_each, wrt=("count", "prob"))
 def binomial_each_all(needs):
     raise no_derivative("binomial")
-
-
-@tangent_of(binomial_each)
-def binomial_each_tangent(count_t):
-    raise no_tangent("binomial")
 
 
 @composite(method=False)

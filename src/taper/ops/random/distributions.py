@@ -410,7 +410,7 @@ def normal(
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result, where both are numbers.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: `size`; the shape of `mean` and `std`, broadcast together, where one of them is a tensor.
@@ -505,13 +505,6 @@ def bernoulli_all(self: Array, p: float, generator: Any) -> Array:
 @derivative(bernoulli_all, wrt="self")
 def bernoulli_all_self(grad):
     raise RuntimeError("derivative for aten::bernoulli is not implemented")
-
-
-@tangent_of(bernoulli_all)
-def bernoulli_all_tangent(self_t):
-    raise NotImplementedError(
-        "Trying to use forward AD with aten::bernoulli that does not support it."
-    )
 
 
 @composite()

@@ -96,7 +96,7 @@ def rand(
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -134,7 +134,7 @@ def randn(
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result; by default the default floating dtype.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -184,7 +184,7 @@ def randint(
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result; by default int64.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: the given lengths.
@@ -252,7 +252,7 @@ def randperm(
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         out: tensor that receives the result.
         dtype: dtype of the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
 
     Shape: (n,)
@@ -320,7 +320,7 @@ def rand_like(
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 
@@ -364,7 +364,7 @@ def randn_like(
         input: tensor whose shape, dtype and order of dimensions in memory are taken.
         generator: source of random numbers; by default the one that `manual_seed` seeds.
         dtype: another dtype for the result.
-        layout, device, pin_memory: only strided tensors in ordinary CPU memory are provided.
+        layout, device, pin_memory: how and where elements are stored; none can be pinned.
         requires_grad: whether autograd records what is computed from the result.
         memory_format: order of the dimensions in memory; by default that of the input.
 

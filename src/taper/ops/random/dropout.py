@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from taper.autograd.interception import seen_made
+from taper.autograd.state import local
 from taper.autograd.transforms import whole
 from taper.factory import array_like, refuse
 from taper.opdef import composite, composites
@@ -36,7 +38,17 @@ def _dropped(function: str, input: Any, p: float, train: bool, inplace: bool) ->
         return input
     if p == 1:
         return _product(input, np.zeros((), array.dtype), inplace)
-    return _product(input, dropout_mask_(array_like(array, array.dtype, None), p), inplace)
+    mask = dropout_mask_(array_like(array, array.dtype, None), p)
+    if local.state.interceptors:
+        _show_mask(input, wrap(mask), p)
+    return _product(input, mask, inplace)
+
+
+def _show_mask(input: Tensor, mask: Tensor, p: float) -> None:
+    """Show what PyTorch calls to make a mask to who sees operators."""
+    seen_made("empty_like", (input,), {}, mask)
+    seen_made("bernoulli_.float", (mask,) if p == 0.5 else (mask, 1 - p), {}, mask)
+    seen_made("div_.Scalar", (mask, 1 - p), {}, mask)
 
 
 @whole("feature_dropout")

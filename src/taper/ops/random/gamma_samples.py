@@ -22,7 +22,6 @@ from taper.ops.linalg.checks import (
     missing_tangent,
     no_derivative,
     no_formula,
-    no_tangent,
 )
 from taper.ops.random.draws import check_generator
 from taper.sampling import gamma
@@ -130,11 +129,6 @@ def dirichlet_gradient_all(needs):
     raise no_derivative("_dirichlet_grad")
 
 
-@tangent_of(dirichlet_gradient)
-def dirichlet_gradient_tangent(x_t, alpha_t, total_t):
-    raise no_tangent("_dirichlet_grad")
-
-
 @op(
     name="sample_dirichlet_each",
     label="_sample_dirichlet",
@@ -150,11 +144,6 @@ def sample_dirichlet_each(self: Array, generator: Any) -> Array:
 @derivative(sample_dirichlet_each, wrt="self")
 def sample_dirichlet_each_self(grad):
     raise no_derivative("_sample_dirichlet")
-
-
-@tangent_of(sample_dirichlet_each)
-def sample_dirichlet_each_tangent(self_t):
-    raise no_tangent("_sample_dirichlet")
 
 
 @composite(name="_sample_dirichlet", method=False)

@@ -321,16 +321,16 @@ def diff(
     """
     dim = dim if axis is None else axis
     if out is not None:
-        return compute_into("diff", diff, (input, n, dim, prepend, append), out)
+        return compute_into("sub", diff, (input, n, dim, prepend, append), out)
     ndim = input.ndim
     if not ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     ends = [each for each in (prepend, append) if each is not None]
-    dim = wrap_dim(dim, ndim) if n or ends else 0
+    position = wrap_dim(dim, ndim) if n or ends else 0
     for each in ends:
-        _check_end(input, each, dim)
+        _check_end(input, each, position)
     result = input
     if ends and n:  # as in PyTorch, not joined where the input is only copied
         parts = [each for each in (prepend, input, append) if each is not None]
@@ -362,7 +362,7 @@ def _differences(values: Tensor, n: int, dim: int) -> Tensor:
         length = values.shape[dim]
         if not length:
             break
-        later, earlier = values.narrow(dim, 1, length - 1), values.narrow(dim, 0, length - 1)
+        earlier, later = values.narrow(dim, 0, length - 1), values.narrow(dim, 1, length - 1)
         if values._array.dtype.kind == "b":
             values = later != earlier
         else:

@@ -33,7 +33,7 @@ from taper.opdef.operands import invalid_combination
 from taper.opdef.writes import run_out
 from taper.ops.elementwise.clamping import maximum, minimum
 from taper.ops.reduction.along import put_along, take_along
-from taper.ops.reduction.sums import sum_all, sum_dim, unreduced
+from taper.ops.reduction.sums import sum_all, sum_dim, viewed_unreduced
 from taper.tensor import Tensor
 
 _KINDS = {np.maximum: LARGEST, np.minimum: SMALLEST}
@@ -333,14 +333,14 @@ def amin_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
 @derivative(amax_dim, wrt="self")
 @derivative(amin_dim, wrt="self")
 def over_self(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> Any:
-    mask = self == unreduced(result, self.shape, dim, keepdim)
-    return mask * (unreduced(grad, self.shape, dim, keepdim) / sum_dim(mask, dim, True))
+    mask = self == viewed_unreduced(result, self.shape, dim, keepdim)
+    return mask * (viewed_unreduced(grad, self.shape, dim, keepdim) / sum_dim(mask, dim, True))
 
 
 @tangent_of(amax_dim)
 @tangent_of(amin_dim)
 def over_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    mask = self == unreduced(result, self.shape, dim, keepdim)
+    mask = self == viewed_unreduced(result, self.shape, dim, keepdim)
     return sum_dim(self_t * mask, dim, keepdim) / sum_dim(mask, dim, keepdim)
 
 

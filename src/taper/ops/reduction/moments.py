@@ -141,7 +141,8 @@ def var_tangent(
 ) -> Tensor:
     freedom = _degrees_of_freedom(count_of(self.shape, dim), correction)
     centred = self - mean_dim(self, dim, True)
-    total = sum_dim(conj(centred) * self_t, dim, keepdim) * (2.0 / freedom)
+    scale = 2.0 / freedom if freedom > 0 else float("nan")
+    total = sum_dim(conj(centred) * self_t, dim, keepdim) * scale
     return total.real if total.is_complex() else total
 
 
@@ -436,3 +437,12 @@ def std_mean(
     """
     dims, less = _parsed(dim, unbiased, correction, axis, "std_mean")
     return std_mean_dim(input, dims, less, keepdim or keepdims)
+
+
+for _each in (var_mean, std_mean):
+    declare_overloads(
+        _each,
+        "Tensor input, tuple of ints dim, bool unbiased = True, bool keepdim = False",
+        "Tensor input, tuple of ints dim = None, *, Number correction = None, bool keepdim = False",
+        "Tensor input, bool unbiased = True",
+    )

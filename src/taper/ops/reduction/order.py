@@ -13,7 +13,7 @@ import numpy as np
 
 from taper import return_types
 from taper.arrays.elements import INT64
-from taper.arrays.layouts import PRESERVED
+from taper.arrays.layouts import PRESERVED, ROW_MAJOR
 from taper.arrays.native import native
 from taper.arrays.reduction import ABSENT, Shape, refuse_empty
 from taper.arrays.strides import wrap_dim
@@ -176,7 +176,7 @@ def msort(input: Tensor, *, out: Tensor | None = None) -> Tensor:
             [3, 4]])
     """
     if out is not None:
-        return compute_into("msort", msort, (input,), out)
+        return compute_into("sort", msort, (input,), out)
     return sort_values(input, 0, False).values
 
 
@@ -357,6 +357,7 @@ def median_all_tangent(self: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
     returns=return_types.median,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
     **_PAIR,
 )
 def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
@@ -371,6 +372,7 @@ def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Arr
     returns=return_types.nanmedian,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
     **_PAIR,
 )
 def nanmedian_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
@@ -379,7 +381,7 @@ def nanmedian_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, 
 
 
 @overload
-def median(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def median(input: Tensor) -> Tensor: ...
 @overload
 def median(
     input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
@@ -407,6 +409,8 @@ def median(
     if axis is not ABSENT or keepdims:
         dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
     if dim is ABSENT:
+        if out is not None:
+            raise TypeError('median() missing 1 required positional arguments: "dim"')
         return median_all(input)
     if out is not None:
         return run_out(median_dim.op, (input, dim, keepdim), out)
@@ -414,7 +418,7 @@ def median(
 
 
 @overload
-def nanmedian(input: Tensor, *, out: Tensor | None = None) -> Tensor: ...
+def nanmedian(input: Tensor) -> Tensor: ...
 @overload
 def nanmedian(
     input: Tensor, dim: int, keepdim: bool = False, *, out: Sequence[Tensor] | None = None
@@ -441,6 +445,8 @@ def nanmedian(
     """
     dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
     if dim is ABSENT:
+        if out is not None:
+            raise TypeError('nanmedian() missing 1 required positional arguments: "dim"')
         return nanmedian_all(input)
     if out is not None:
         return run_out(nanmedian_dim.op, (input, dim, keepdim), out)

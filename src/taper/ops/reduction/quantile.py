@@ -11,7 +11,7 @@ from taper.arrays.reduction import Shape
 from taper.arrays.strides import wrap_dim
 from taper.factory import finish
 from taper.opdef import composite
-from taper.opdef.writes import compute_into
+from taper.opdef.writes import recorded_into
 from taper.ops.index.gather import gather
 from taper.ops.reduction.order import sort_values
 from taper.tensor import Tensor, wrap
@@ -79,7 +79,7 @@ def _quantile(
         if out.dtype is not input.dtype:
             raise RuntimeError("quantile() out tensor must be same dtype as the input tensor")
         arguments = (input, q, dim, keepdim, interpolation, None, skip_nan)
-        return compute_into("quantile", _quantile, arguments, out)
+        return recorded_into("quantile", _quantile, arguments, out)
     ordered, shape = _ordered(input, dim, keepdim)
     found = _interpolated(ordered, shape, ranks.reshape(-1), interpolation, skip_nan)
     if ranks.ndim:

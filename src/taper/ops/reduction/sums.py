@@ -46,7 +46,7 @@ from taper.ops.elementwise.number import div_scalar
 from taper.ops.elementwise.unary import exp
 from taper.ops.reduction.along import filled, in_dtype_of
 from taper.ops.reduction.cumulative import has_zero, leave_one_out
-from taper.ops.shape.ones import expand_to, reshape, sizes
+from taper.ops.shape.ones import expand_to, reshape, sizes, unsqueeze
 from taper.tensor import Tensor
 
 _ALONG: Any = {"public": False, "method": False, "layout": ROW_MAJOR}
@@ -64,7 +64,16 @@ def unreduced(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
     """Put reduced dimensions back with length 1, so that a gradient broadcasts to `shape`."""
     if keepdim or not shape or not grad.ndim:
         return grad
-    return reshape(grad, kept_shape(shape, dim))
+    if not isinstance(grad, Tensor):
+        return reshape(grad, kept_shape(shape, dim))
+    for axis in sorted(axes_of(dim, len(shape))):
+        grad = unsqueeze(grad, axis)
+    return grad
+
+
+def viewed_unreduced(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
+    """Do so by a single view, as PyTorch does for extrema."""
+    return grad if keepdim or not grad.ndim else reshape(grad, kept_shape(shape, dim))
 
 
 def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
@@ -205,6 +214,8 @@ def nansum_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None)
     if self.dtype.kind == "c":
         raise RuntimeError("nansum on CPU does not support complex inputs")
     if self.dtype.kind in "fV":
+        if dtype is not None and dtype.category < dtypes.FLOATING:
+            raise dtypes.no_kernel("nansum_cpu", dtype)
         self = filled(self, self != self, 0)
     return sum_array(self, axes_of(dim, self.ndim), keepdim, dtype and dtype.numpy)
 
@@ -238,8 +249,17 @@ def nansum(
     """
     dims, keepdim = dims_of(dim if axis is None else axis, "nansum"), keepdim or keepdims
     if out is not None:
-        return run_out(nansum_dim.op, (input, dims, keepdim, out_dtype(dtype, out)), out)
+        _refuse_dtype_of(out, dtype)
+        return run_out(nansum_dim.op, (input, dims, keepdim, out.dtype), out)
     return nansum_dim(input, dims, keepdim, dtype and checked_dtype(dtype, input))
+
+
+def _refuse_dtype_of(out: Tensor, dtype: Any) -> None:
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(
+            "nansum: provided dtype must match dtype of result. Got "
+            f"{out.dtype.scalar_type} and {dtype.scalar_type}."
+        )
 
 
 @composite()
@@ -260,13 +280,27 @@ def nanmean(
     tensor(1.5000)
     """
     dims, keepdim = dims_of(dim if axis is None else axis, "nanmean"), keepdim or keepdims
-    if out is not None:
-        return compute_into("nanmean", nanmean, (input, dims, keepdim), out)
     if input._array.dtype.kind not in "fcV":
         raise RuntimeError(
-            "nanmean(): expected input to have floating point or complex dtype but got "
+            "nanmean(): integral types and 'Bool' are not supported for nanmean, even for empty "
+            "tensors."
+            if out is not None
+            else "nanmean(): expected input to have floating point or complex dtype but got "
             f"{scalar_type(input._array.dtype)}"
         )
+    if out is not None:
+        _refuse_dtype_of(out, dtype)
+        arguments = input, dims, keepdim, out.dtype
+        return compute_into("nansum", _mean_of_present, arguments, out)
+    if dtype is not None and dtype.category < dtypes.FLOATING:
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating "
+            f"point or complex dtype. Got: {dtype.scalar_type}"
+        )
+    return _mean_of_present(input, dims, keepdim, dtype)
+
+
+def _mean_of_present(input: Tensor, dims: Dims, keepdim: bool, dtype: Any) -> Tensor:
     present = input.detach()
     count = sum_dim(present == present, dims, keepdim)
     return nansum_dim(input, dims, keepdim, dtype) / count

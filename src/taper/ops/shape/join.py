@@ -15,7 +15,7 @@ from taper import dtypes
 from taper.arrays.foreign import has_elements
 from taper.arrays.reduction import sum_array
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import Shape, wrap_dim
+from taper.arrays.strides import Shape, existing_dim, wrap_dim
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.device import contiguous_format
 from taper.dtypes import no_kernel
@@ -199,16 +199,18 @@ def _interleave_each(
     if dim is None:
         tensor, dim = flatten(tensor), 0
     times = repeats._array
+    if times.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    if not tensor._array.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     length = tensor._array.shape[wrap_dim(dim, tensor._array.ndim)]
-    if times.ndim == 0 or (times.ndim == 1 and len(times) == 1):
+    if times.size == 1:
         times = np.broadcast_to(times.reshape(-1), (length,))
-    elif times.ndim == 1 and len(times) != length:
+    elif len(times) != length:
         raise RuntimeError(
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{len(times)} and input.size({dim}) = {length}"
         )
-    elif times.ndim > 1:
-        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
     places = finish(_places(times, output_size), where=tensor.device)
     return index_select(tensor, dim, places)
 
@@ -254,7 +256,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     grids = []
     for each, dim in zip(tensors, order, strict=True):
         line = [1] * len(order)
-        line[dim] = each._array.size
+        line[dim] = -1 if each._array.size else 0
         grids.append(expand_to(view_as_shape(each, tuple(line)), tuple(shape)))
     return tuple(grids)
 
@@ -389,7 +391,7 @@ def linalg_cross(self: Array, other: Array, dim: int = -1) -> Array:
     """Compute the cross product of vectors of length 3 along `dim`; other dimensions broadcast."""
     if self.ndim != other.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    position = wrap_dim(dim, self.ndim)
+    position = existing_dim(dim, self.ndim)
     if self.shape[position] != 3 or other.shape[position] != 3:
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got "

@@ -13,11 +13,13 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import Zeros, lasting_zeros
 from taper.arrays.foreign import ForeignArray, as_array
 from taper.arrays.strides import (
     Shape,
     in_rows,
     integers,
+    not_viewable,
     row_major,
     strided,
     view_strides,
@@ -69,12 +71,8 @@ def view_as_shape(self: Array, size: Shape) -> Array:
     shape = wanted_shape(size, self.size)
     strides = view_strides(self.shape, element_strides(self), shape)
     if strides is None:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across two contiguous subspaces). Use .reshape(...) instead."
-        )
-    itemsize = self.itemsize
-    return strided(self, shape, tuple([step * itemsize for step in strides]))
+        raise not_viewable()
+    return strided(self, shape, tuple([step * self.itemsize for step in strides]))
 
 
 @derivative(view_as_shape, wrt="self")
@@ -425,6 +423,8 @@ def detach_(input: Tensor) -> Tensor:
 def expand_to(self: Array, size: Shape) -> Array:
     """Expand dimensions of length 1."""
     if type(self) is not ndarray:
+        if isinstance(self, Zeros):
+            return lasting_zeros(size, self.dtype)
         self = as_array(self)
     shape = self.shape
     lead = len(size) - len(shape)

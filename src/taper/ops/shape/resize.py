@@ -10,12 +10,14 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.memory import resized
+from taper.arrays.reduction import no_forward_mode
 from taper.arrays.strides import Shape, format_strides, is_dense, owner_of, row_major
 from taper.autograd.accumulate import remember_former
 from taper.autograd.conjugate import look_at, memory_of
+from taper.autograd.duals import tangent
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.probes import Unimplemented
-from taper.autograd.state import INFERENCE, local
+from taper.autograd.state import DUAL, INFERENCE, local
 from taper.autograd.views import (
     bump_version,
     check_inplace,
@@ -132,7 +134,7 @@ def set_(
             f'different device "{source.device}".  This is no longer allowed; the devices must '
             "match."
         )
-    recorded = check_inplace(self, any(map(wants_grad, tensors)), local.state)
+    recorded = _is_recorded(self, tensors)
     own = self._array.dtype
     if source is None:
         array = allocate((0,), own, None, self.device)
@@ -165,6 +167,12 @@ def set_(
             self, Unimplemented("derivative for set_ is not implemented", tensors, [self])
         )
     return self
+
+
+def _is_recorded(target: Tensor, tensors: list[Tensor]) -> bool:
+    if local.state.mode & DUAL and any(tangent(each) is not None for each in tensors):
+        raise no_forward_mode("set_")
+    return check_inplace(target, any(map(wants_grad, tensors)), local.state)
 
 
 _SET_FORMS = """, but expected one of:

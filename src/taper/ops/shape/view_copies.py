@@ -17,11 +17,11 @@ from taper.arrays.reduction import ABSENT
 from taper.arrays.strides import Shape, wanted_shape, wrap_dim
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
-from taper.opdef import LINEAR, Array, Op, composite, derivative, op, tangent_of
+from taper.opdef import LINEAR, Array, Op, composite, derivative, op
 from taper.opdef.operands import invalid_combination
 from taper.opdef.writes import compute_into
 from taper.ops.elementwise import complexes
-from taper.ops.linalg.checks import no_derivative, no_tangent
+from taper.ops.linalg.checks import no_derivative
 from taper.ops.linalg.matmul import same_dtype
 from taper.ops.shape import ones as shape
 from taper.ops.shape import parts, reshape, split, strided, transpose
@@ -392,8 +392,3 @@ def detach_copy(self: Array) -> Array:
 @derivative(detach_copy, wrt="self")
 def detach_copy_self(grad):
     raise no_derivative("detach_copy")
-
-
-@tangent_of(detach_copy)
-def detach_copy_tangent(self_t):
-    raise no_tangent("detach_copy")

@@ -61,7 +61,7 @@ def _cleared(grad: Any, view: Any, *arguments: Any) -> Any:
 # --- select_scatter --------------------------------------------------------------------------
 
 
-@op(tangent=LINEAR)
+@op(tangent=LINEAR, complex_gradient=False)
 def select_scatter(self: Array, src: Array, dim: int, index: int) -> Array:
     """Copy a tensor with `src` written to `select(dim, index)`.
 
@@ -86,7 +86,7 @@ def select_scatter_src(grad: Array, dim: int, index: int) -> Array:
 # --- slice_scatter ---------------------------------------------------------------------------
 
 
-@op(tangent=LINEAR, out=same_dtype)
+@op(tangent=LINEAR, out=same_dtype, complex_gradient=False)
 def slice_scatter(
     self: Array,
     src: Array,

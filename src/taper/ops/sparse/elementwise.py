@@ -8,18 +8,18 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.strides import broadcast_clash
-from taper.device import sparse_coo, sparse_csr
+from taper.device import sparse_coo
 from taper.opdef import Op
 from taper.ops.sparse import arrays
 from taper.ops.sparse.parts import array, compress, coo, coordinates, is_sparse, ordered
 from taper.ops.sparse.table import not_there, on_content, rule
 from taper.ops.sparse.tensor import LAYOUT_NAMES, SparseTensor, sparse
-from taper.tensor import Tensor, outline_of, wrap
+from taper.tensor import Tensor, array_of, wrap
 
 
 def common_dtype(*values: Any) -> np.dtype:
     """The dtype of an operation on tensors and numbers."""
-    seen = [outline_of(each) if isinstance(each, Tensor) else each for each in values]
+    seen = [array_of(each) for each in values]
     return dtypes.result_type(seen).numpy
 
 
@@ -275,8 +275,3 @@ def copy(op: Op, self: Any, *more: Any) -> Any:
     where = self._where
     where = where.copy() if isinstance(where, np.ndarray) else tuple(e.copy() for e in where)
     return sparse(self._kind, where, np.ascontiguousarray(content), self._size, self._ordered)
-
-
-def as_csr(x: SparseTensor) -> SparseTensor:
-    """The tensor compressed by rows."""
-    return x if x._kind is sparse_csr else compress(ordered(x), x._size)

@@ -10,7 +10,7 @@ import numpy as np
 from taper.device import layout as Layout
 from taper.device import sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr, usable
 from taper.dtypes import FROM_NUMPY
-from taper.factory import NO_INTEGER_GRADIENTS, check_flag, check_memory_format, shape_argument
+from taper.factory import NO_INTEGER_GRADIENTS, check_flag, shape_argument
 from taper.opdef import composite
 from taper.ops.creation.data import tensor as make_tensor
 from taper.ops.sparse.invariants import (
@@ -187,17 +187,16 @@ def zeros(
 def _compressed(
     function: str,
     kind: Any,
-    begins: Any,
-    plain: Any,
-    values: Any,
+    parts: tuple[Any, Any, Any],
     size: Any,
     dtype: Any,
     device: Any,
     requires_grad: bool,
     check_invariants: bool | None,
 ) -> Tensor:
-    first, second = _as_tensor(begins)._array, _as_tensor(plain)._array
-    given = _as_tensor(values, dtype)
+    """Make a tensor of a compressed layout from its indices and elements."""
+    first, second = (_as_tensor(each)._array for each in parts[:2])
+    given = _as_tensor(parts[2], dtype)
     content = given._array
     if size is None:
         size = _compressed_size(kind, first, second, content)
@@ -284,22 +283,12 @@ def sparse_compressed_tensor(
                 [4., 0.]])
     """
     if layout not in COMPRESSED:
-        name = "none" if layout is None else str(layout)
+        given = "none" if layout is None else str(layout)
         raise RuntimeError(
-            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {name}"
+            f"sparse_compressed_tensor expected sparse compressed tensor layout but got {given}"
         )
-    return _compressed(
-        "sparse_compressed_tensor",
-        layout,
-        compressed_indices,
-        plain_indices,
-        values,
-        size,
-        dtype,
-        device,
-        requires_grad,
-        check_invariants,
-    )
+    name, parts = "sparse_compressed_tensor", (compressed_indices, plain_indices, values)
+    return _compressed(name, layout, parts, size, dtype, device, requires_grad, check_invariants)
 
 
 _MAKER_TEXT = """Make a sparse tensor {text}.
@@ -338,8 +327,8 @@ def _maker(kind: Layout, text: str, example: str) -> None:
         requires_grad: bool = False,
         check_invariants: bool | None = None,
     ) -> Tensor:
-        given = (crow_indices, col_indices, values, size, dtype, device)
-        return _compressed(name, kind, *given, requires_grad, check_invariants)
+        parts = (crow_indices, col_indices, values)
+        return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
 
     def of_columns(
         ccol_indices: Any,
@@ -354,8 +343,8 @@ def _maker(kind: Layout, text: str, example: str) -> None:
         requires_grad: bool = False,
         check_invariants: bool | None = None,
     ) -> Tensor:
-        given = (ccol_indices, row_indices, values, size, dtype, device)
-        return _compressed(name, kind, *given, requires_grad, check_invariants)
+        parts = (ccol_indices, row_indices, values)
+        return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
 
     make: Any = of_columns
     words = ("ccol_indices", "row_indices", "column", "row")
@@ -375,19 +364,3 @@ _maker(sparse_bsc, "of blocks, by columns", "[[[4.0]], [[3.0]]]")
 
 # PyTorch's own names of the same.
 composite(method=False, public=False, name="_sparse_coo_tensor_unsafe")(sparse_coo_tensor)
-
-
-def empty_like_sparse(
-    input: SparseTensor, dtype: Any, requires_grad: bool, memory_format: Any = None
-) -> SparseTensor:
-    """Make a sparse tensor of another's shape, without elements; of compressed ones with zeros."""
-    check_memory_format("zeros_like", memory_format)
-    kind = input._content.dtype if dtype is None else dtype.numpy
-    if input._kind is not sparse_coo:
-        made = zeros(input._kind, input._size)
-        made._content = made._content.astype(kind)
-        return _finish("zeros_like", made, requires_grad, None)
-    dense = input._size[input._sparse_dims :]
-    where = np.zeros((input._sparse_dims, 0), np.int64)
-    made = sparse(sparse_coo, where, np.zeros((0, *dense), kind), input._size, True)
-    return _finish("zeros_like", made, requires_grad, None)

@@ -14,8 +14,8 @@ import numpy as np
 from taper import dtypes
 from taper.autograd.backward import backward as run_backward
 from taper.autograd.views import meta_of, wants_grad
-from taper.device import sparse_coo, strided, usable
-from taper.opdef import registry
+from taper.device import preserve_format, sparse_coo, strided, usable
+from taper.opdef import composites, registry
 from taper.ops.creation.copy import to_arguments
 from taper.ops.sparse import elementwise, products, reductions, shapes  # noqa: F401 - rules
 from taper.ops.sparse.nodes import record
@@ -23,6 +23,7 @@ from taper.ops.sparse.parts import is_sparse
 from taper.ops.sparse.table import run_operator, run_ufunc
 from taper.ops.sparse.tensor import LAYOUT_NAMES, SparseTensor, sparse, unsupported
 from taper.ops.sparse.writing import writing_methods
+from taper.pickling import require_leaf
 from taper.printing import sparse_repr
 from taper.tensor import Tensor, wrap
 
@@ -91,13 +92,7 @@ def deepcopy(self: Any, memo: dict[Any, Any]) -> Any:
     """Return a leaf with copies of indices, elements and gradient."""
     if id(self) in memo:
         return memo[id(self)]
-    if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-            "because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
-        )
+    require_leaf(self)
     made = self.detach().clone()
     made._requires_grad = wants_grad(self)
     memo[id(self)] = made
@@ -415,7 +410,7 @@ def unchanged(input: Any, *more: Any, **named: Any) -> Any:
     return input
 
 
-@function("zeros_like")
+@function("zeros_like", "empty_like")
 def zeros_like(
     input: Any,
     *,
@@ -425,25 +420,36 @@ def zeros_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Any:
-    """Make a tensor without elements in the shape of another."""
-    if layout is strided:
-        kind = input._content.dtype if dtype is None else dtype.numpy
-        return wrap(np.zeros(tuple(input._size), kind))
-    made = input._alias()
-    if input._kind is sparse_coo:
-        made = sparse(sparse_coo, input._where[:, :0], input._content[:0].copy(), input._size, True)
+    """Make a tensor of zeros in the shape of another: without elements, unless it is strided."""
+    kind, which = layout or input._kind, dtype or input.dtype
+    if kind is strided:
+        return _dense_zeros_like(input, which, requires_grad, memory_format)
+    if memory_format is not None and memory_format is not preserve_format:
+        raise RuntimeError("memory format option is only supported by strided tensors")
+    if kind is not input._kind:
+        zeros = composites["zeros"]
+        return zeros(input._size, dtype=which, layout=kind, requires_grad=requires_grad)
+    if kind is sparse_coo:
+        where, content = input._where[:, :0], input._content[:0].copy()
     else:
         begins, plain = input._where
+        where = begins * 0, plain[..., :0]
         content = input._content.take(range(0), begins.ndim - 1)
-        made = sparse(input._kind, (begins * 0, plain[..., :0]), content, input._size)
-    made = made if dtype is None else made.to(dtype)
+    made: Any = sparse(kind, where, content, input._size, kind is sparse_coo).to(which)
     return made.requires_grad_() if requires_grad else made
 
 
-@function("empty_like")
-def empty_like(input: Any, **options: Any) -> Any:
-    """Make a tensor of the shape of another; with coordinates one without elements."""
-    return zeros_like(input, **options)
+def _dense_zeros_like(input: Any, dtype: Any, requires_grad: bool, memory_format: Any) -> Any:
+    if input._kind is not sparse_coo:
+        name = str(input._kind)[-3:].capitalize()
+        raise RuntimeError(
+            "empty_like with different sparse layout is not supported (self is "
+            f"Sparse{name} but you requested Strided)"
+        )
+    made: Any = composites["zeros"](input._size, dtype=dtype)
+    if memory_format is not None and memory_format is not preserve_format:
+        made = made.contiguous(memory_format=memory_format)
+    return made.requires_grad_() if requires_grad else made
 
 
 @function("is_floating_point")
