@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import taper
 
 
@@ -34,3 +36,8 @@ def test_old_and_other_names():
     assert taper._tensor_str._str(taper.ones(2)) == "tensor([1., 1.])"
     assert taper.cond(True, taper.neg, taper.exp, (taper.ones(1),)).item() == -1
     assert taper.while_loop(lambda i: i < 3, lambda i: (i + 1,), (0,)) == (3,)
+
+
+def test_the_mark_of_functions_of_fx_changes_nothing():
+    trace = importlib.import_module("taper.fx._symbolic_trace")
+    assert trace.compatibility(is_backward_compatible=False)(len) is len

@@ -22,6 +22,7 @@ import taper
 from taper import nn
 from taper.fx import graph_module
 from taper.fx._codegen import _PyTreeCodeGen, _PyTreeInfo
+from taper.fx._compatibility import compatibility  # noqa: F401 - PyG takes it from here
 from taper.fx._names import written_name
 from taper.fx._patching import (
     _find_proxy,

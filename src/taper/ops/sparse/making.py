@@ -294,8 +294,8 @@ def sparse_compressed_tensor(
 _MAKER_TEXT = """Make a sparse tensor {text}.
 
     Args:
-        compressed_indices: {compressed}: where the elements of each begin, and the end of the last.
-        plain_indices: {plain} of each element.
+        {compressed}: where the elements of each {line} begin, and the end of the last.
+        {plain}: the {across} of each element.
         values: the elements, or blocks of them.
         size: the shape; by default as large as the indices need.
         dtype: dtype of the elements; by default that of `values`.
@@ -311,12 +311,12 @@ _MAKER_TEXT = """Make a sparse tensor {text}.
     """
 
 
-def _maker(kind: Layout, compressed: str, plain: str, text: str, example: str) -> None:
+def _maker(kind: Layout, text: str, example: str) -> None:
     name = f"sparse_{str(kind)[-3:]}_tensor"
 
-    def make(
-        compressed_indices: Any,
-        plain_indices: Any,
+    def of_rows(
+        crow_indices: Any,
+        col_indices: Any,
         values: Any,
         size: Any = None,
         *,
@@ -327,21 +327,40 @@ def _maker(kind: Layout, compressed: str, plain: str, text: str, example: str) -
         requires_grad: bool = False,
         check_invariants: bool | None = None,
     ) -> Tensor:
-        parts = (compressed_indices, plain_indices, values)
+        parts = (crow_indices, col_indices, values)
         return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
 
+    def of_columns(
+        ccol_indices: Any,
+        row_indices: Any,
+        values: Any,
+        size: Any = None,
+        *,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        check_invariants: bool | None = None,
+    ) -> Tensor:
+        parts = (ccol_indices, row_indices, values)
+        return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
+
+    make: Any = of_columns
+    words = ("ccol_indices", "row_indices", "column", "row")
+    if kind in (sparse_csr, sparse_bsr):
+        make, words = of_rows, ("crow_indices", "col_indices", "row", "column")
     make.__name__ = make.__qualname__ = name
     make.__module__ = __name__
-    make.__doc__ = _MAKER_TEXT.format(
-        name=name, compressed=compressed, plain=plain, text=text, example=example
-    )
+    said = dict(zip(("compressed", "plain", "line", "across"), words, strict=True))
+    make.__doc__ = _MAKER_TEXT.format(name=name, text=text, example=example, **said)
     globals()[name] = composite(method=False)(make)
 
 
-_maker(sparse_csr, "crow_indices", "the column", "compressed by rows", "[3.0, 4.0]")
-_maker(sparse_csc, "ccol_indices", "the row", "compressed by columns", "[4.0, 3.0]")
-_maker(sparse_bsr, "crow_indices", "the column", "of blocks, by rows", "[[[3.0]], [[4.0]]]")
-_maker(sparse_bsc, "ccol_indices", "the row", "of blocks, by columns", "[[[4.0]], [[3.0]]]")
+_maker(sparse_csr, "compressed by rows", "[3.0, 4.0]")
+_maker(sparse_csc, "compressed by columns", "[4.0, 3.0]")
+_maker(sparse_bsr, "of blocks, by rows", "[[[3.0]], [[4.0]]]")
+_maker(sparse_bsc, "of blocks, by columns", "[[[4.0]], [[3.0]]]")
 
 # PyTorch's own names of the same.
 composite(method=False, public=False, name="_sparse_coo_tensor_unsafe")(sparse_coo_tensor)
