@@ -4,6 +4,7 @@
  * Twins: `gpu.array.address_in_python`, and CuPy's launch.
  */
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -85,7 +86,7 @@ typedef struct {
     void *address, *stream;
     Py_ssize_t size, nbytes;
     FreeList *home;
-    PyObject *owner;
+    PyObject *owner, *weak_references;
 } Block;
 
 static FreeList lists[LISTS];
@@ -140,7 +141,7 @@ static Block *take(Py_ssize_t nbytes) {
     block->size = size;
     block->nbytes = nbytes;
     block->home = list;
-    block->owner = NULL;
+    block->owner = block->weak_references = NULL;
     in_use += size;
     if (in_use > most_in_use) most_in_use = in_use;
     blocks_taken++;
@@ -163,6 +164,7 @@ static void give(PyObject *self) {
         if (list->count < list->room) list->addresses[list->count++] = block->address;
     }
     Py_XDECREF(block->owner);
+    if (block->weak_references != NULL) PyObject_ClearWeakRefs(self);
     PyObject_Free(self);
 }
 
@@ -194,6 +196,7 @@ static PyTypeObject block_type = {
     .tp_dealloc = give,
     .tp_getset = block_properties,
     .tp_as_buffer = &block_buffer,
+    .tp_weaklistoffset = offsetof(Block, weak_references),
     .tp_flags = Py_TPFLAGS_DEFAULT,
 };
 

@@ -1,10 +1,14 @@
 /* The one pool of threads.
  *
- * Work is cut into chunks, which threads take from a counter.  The caller takes chunks too, and
+ * Work is cut into chunks, which threads take from counters.  The caller takes chunks too, and
  * then waits only for threads that are in the middle of one: a thread that the machine did not let
- * run is never waited for, so that a busy machine slows a step down but does not stop it.  Idle
+ * run is never waited for, so that a busy machine slows a step down but does not stop it.  A thread
+ * begins with a share of its own, the same part of every job, and goes on with what is left of the
+ * others': what it reads it has mostly written itself, and need not come from another core's cache
+ * (a chain of 12 operations over a million elements 15 to 5.6 ms, two threads).  Idle
  * threads look for work for SPIN rounds (about 30 us, so that the next operation of a step finds
- * them awake), then sleep.
+ * them awake), then, if nobody else wants the core, for LONG, then sleep.  To wake a thread costs 20 us:
+ * a GPT's step takes 0.93 of the time, an LSTM's, with four pauses of 100 us, 0.96.
  *
  * One job runs at a time.  A second thread that has work, and a part that starts work of its own,
  * compute it alone.  After a fork the child has no threads; it makes its own when it first needs them.
@@ -15,12 +19,17 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pool.h"
 
 #define SPIN 1500
+#define LONG 250000 /* nanoseconds */
+#define TAKEN 20000  /* that an offer of the core lasts if somebody took it */
+#define CROWDED 100000000
 #define MOST_THREADS 256
+#define MOST_SHARES 64 /* threads beyond begin with those of others */
 #define BYTES ((npy_intp)1 << 18) /* that one thread copies at once */
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -31,12 +40,19 @@
 #define PAUSE() ((void)0)
 #endif
 
+/* Chunks from `next`, the first that nobody has taken, to `end`; on a line of the cache of its own. */
+typedef struct {
+    _Alignas(64) atomic_llong next;
+    long long end;
+} Share;
+
 typedef struct {
     Part part;
     void *context;
     npy_intp count, grain;
-    atomic_llong next; /* the first item that nobody has taken */
     atomic_int helpers; /* threads of the pool that are at it; changed under `guard` */
+    int threads;        /* that have a share */
+    Share *shares;
 } Job;
 
 static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
@@ -48,12 +64,25 @@ static atomic_int wanted = 1; /* threads, the caller included */
 static int started, asleep;   /* guarded by `guard` */
 static _Thread_local int inside;
 
-static void take_chunks(Job *job) {
-    for (;;) {
-        npy_intp start = (npy_intp)atomic_fetch_add(&job->next, (long long)job->grain);
-        if (start >= job->count) return;
-        npy_intp stop = job->count - start < job->grain ? job->count : start + job->grain;
-        job->part(job->context, start, stop);
+/* Take chunks of the share `own`, then of those after it. */
+static void take_chunks(Job *job, int own) {
+    for (int step = 0; step < job->threads; step++) {
+        Share *share = &job->shares[(own + step) % job->threads];
+        for (;;) {
+            const long long chunk = atomic_fetch_add(&share->next, 1);
+            if (chunk >= share->end) break;
+            const npy_intp start = (npy_intp)chunk * job->grain;
+            job->part(job->context, start, job->count - start < job->grain ? job->count : start + job->grain);
+        }
+    }
+}
+
+/* Give each thread as many chunks as the next. */
+static void share_out(Job *job) {
+    const long long chunks = (job->count + job->grain - 1) / job->grain;
+    for (int nr = 0; nr < job->threads; nr++) {
+        atomic_init(&job->shares[nr].next, chunks * nr / job->threads);
+        job->shares[nr].end = chunks * (nr + 1) / job->threads;
     }
 }
 
@@ -63,12 +92,32 @@ static int may_join(int nr, unsigned seen) {
            nr < atomic_load(&wanted) - 1;
 }
 
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Look for work: not for long while others want the core, since who waits for his turn to look comes later than
+ * who is woken. */
+static void look(int nr, unsigned seen) {
+    static _Thread_local int64_t crowded; /* until when we take it that they do */
+    for (int round = 0; round < SPIN && !may_join(nr, seen); round++) PAUSE();
+    const int64_t start = nanoseconds();
+    for (int64_t now = start, before; now >= crowded && now - start < LONG && !may_join(nr, seen);) {
+        before = now;
+        sched_yield();
+        now = nanoseconds();
+        if (now - before > TAKEN) crowded = now + CROWDED;
+    }
+}
+
 static void *live(void *argument) {
     const int nr = (int)(intptr_t)argument;
     unsigned seen = 0;
     inside = 1;
     for (;;) {
-        for (int round = 0; round < SPIN && !may_join(nr, seen); round++) PAUSE();
+        look(nr, seen);
         pthread_mutex_lock(&guard);
         while (!may_join(nr, seen)) {
             asleep++;
@@ -79,7 +128,7 @@ static void *live(void *argument) {
         Job *job = atomic_load(&offered);
         atomic_fetch_add(&job->helpers, 1);
         pthread_mutex_unlock(&guard);
-        take_chunks(job);
+        take_chunks(job, nr + 1);
         pthread_mutex_lock(&guard);
         if (atomic_fetch_sub(&job->helpers, 1) == 1) pthread_cond_signal(&done);
         pthread_mutex_unlock(&guard);
@@ -120,14 +169,17 @@ void pool_run(Part part, void *context, npy_intp count, npy_intp grain) {
         return;
     }
     start_threads();
-    Job job = {part, context, count, grain, 0, 0};
+    const int most = atomic_load(&wanted), threads = most < MOST_SHARES ? most : MOST_SHARES;
+    Share shares[MOST_SHARES];
+    Job job = {part, context, count, grain, 0, threads, shares};
+    share_out(&job);
     inside = 1;
     pthread_mutex_lock(&guard);
     atomic_fetch_add(&offers, 1);
     atomic_store(&offered, &job);
     if (asleep) pthread_cond_broadcast(&work);
     pthread_mutex_unlock(&guard);
-    take_chunks(&job);
+    take_chunks(&job, 0);
     pthread_mutex_lock(&guard);
     atomic_store(&offered, NULL);
     pthread_mutex_unlock(&guard);

@@ -110,7 +110,9 @@ KINDS = ("step", "step", "step", "step", "module", "compiled", "loss", "grad")
 class Trial:
     """One random program, before its first step."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, tells: int = 0) -> None:
+        self.tells = tells  # 1 and 2: the step keeps its loss as a number, early or late
+        self.told: list[float] = []
         draw = self.draw = random.Random(seed)
         taper.manual_seed(seed)
         self.kind = draw.choice(KINDS)
@@ -199,8 +201,12 @@ class Trial:
         """One step as users write it."""
         self.zero()
         loss = self.loss(x, target)
+        if self.tells == 1:
+            self.told.append(loss.item())
         self.differentiate(loss, x, target)
         self.update()
+        if self.tells == 2:
+            self.told.append(loss.item())
         return loss.item() if self.reads else loss.detach()
 
     def result(self) -> list[Any]:
@@ -213,6 +219,7 @@ class Trial:
             *(self.averaged.state_dict().values() if self.averaged is not None else ()),
             *[each._version for each in self.net.parameters()],
             *[float(group["lr"]) for group in self.optimizer.param_groups],
+            *self.told,
             taper.get_rng_state(),
         ]
 
@@ -264,13 +271,13 @@ EVENTS: tuple[Callable[[Trial], Any], ...] = (
 
 
 def run(
-    seed: int, wrap: Callable[[Any], Any], steps: int = 8, before: Any = None
+    seed: int, wrap: Callable[[Any], Any], steps: int = 8, before: Any = None, tells: int = 0
 ) -> tuple[list[Any], Any]:
     """Train a random model; returns everything that can be compared, and what was wrapped.
 
     `before(trial, x)` is called before each step, and may disturb it.
     """
-    trial = Trial(seed)
+    trial = Trial(seed, tells)
     step: Any = trial.step
     if trial.kind in ("step", "grad"):
         made = step = wrap(step)
@@ -348,15 +355,18 @@ def distance(found: Any, expected: Any) -> float:
         )
 
 
-def differences(seed: int, exact: bool) -> tuple[list[str], Any]:
+def differences(seed: int, exact: bool, tells: int = 0) -> tuple[list[str], Any]:
     """What a captured run and an eager one disagree in; and the captured function.
 
     Without `exact` fusion may round otherwise.  How far that may lead is measured: of three eager
     runs whose parameters, batches and gradients are moved by one ulp at each step, the result that
     is moved most allows 32 times as much, and 64 ulp to those that are not moved.
     """
-    eager, _ = run(seed, lambda function: function)
-    found, captured = run(seed, lambda function: taper.capture(function, exact=exact))
+    steps = 12 if tells else 8
+    eager, _ = run(seed, lambda function: function, steps, tells=tells)
+    found, captured = run(
+        seed, lambda function: taper.capture(function, exact=exact), steps, tells=tells
+    )
     if len(found) != len(eager):
         return [f"{len(found)} results instead of {len(eager)}"], captured
     pairs = list(zip(found, eager, strict=True))
@@ -364,7 +374,7 @@ def differences(seed: int, exact: bool) -> tuple[list[str], Any]:
         return [f"result {nr}" for nr, pair in enumerate(pairs) if not same(*pair)], captured
     if all(same(*pair) for pair in pairs):
         return [], captured
-    moved = [run(seed, lambda function: function, before=jitter(nr))[0] for nr in range(3)]
+    moved = [run(seed, lambda function: function, steps, jitter(nr), tells)[0] for nr in range(3)]
     wrong = []
     for nr, (one, other) in enumerate(pairs):
         if not isinstance(other, taper.Tensor | float):
@@ -385,11 +395,17 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--exact", action="store_true")
+    parser.add_argument(
+        "--tells",
+        type=int,
+        default=0,
+        help="1, 2: steps keep their loss as a number, early or late",
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     wrong = replayed = 0
     for seed in range(options.first, options.first + options.count):
-        found, captured = differences(seed, options.exact)
+        found, captured = differences(seed, options.exact, options.tells)
         text = captured.explain()
         replayed += "replayed" in text
         if found:

@@ -147,6 +147,16 @@ def test_large_fills(two_threads: None) -> None:
         (np.zeros(MANY) + 1).sum()
 
 
+def test_every_element_is_computed_once_by_any_number_of_threads(two_threads: None) -> None:
+    values = np.arange(4.0 * MANY)
+    for count in (3, 7, 70, 2):  # more than have a share; fewer than have been started
+        taper.set_num_threads(count)
+        for length in (4 * MANY, MANY, 70_000):
+            counted = values[:length].copy()
+            counted += 1
+            np.testing.assert_array_equal(counted - values[:length], np.ones(length))
+
+
 def test_several_python_threads_compute_at_once(two_threads: None) -> None:
     wrong = []
 

@@ -39,8 +39,8 @@ REFUSED = {
         .*autocast_(gpu|ipu|xla)_.*
         torch\.batch_norm_(backward_(elemt|reduce)|elemt|gather_.*|stats|update_stats)
         """,
-    "symbolic shapes and captured control flow: programs run as they are written": r"""
-        torch\.(sym_.*|Sym.*|cond|while_loop)
+    "symbolic shapes: programs run as they are written": r"""
+        torch\.(sym_.*|Sym.*)
         """,
     "TorchScript and PyTorch's C++ parts: programs are Python": r"""
         torch\.(\w*Type|Script.*|LiteScriptModule|ConcreteModule.*|StaticModule|CompilationUnit)

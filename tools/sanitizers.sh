@@ -15,7 +15,8 @@ kinds=("$@")
 tests=(tests/test_native.py tests/test_threads.py tests/test_curves.py tests/test_engines.py
   tests/test_*_kernels.py tests/test_draws.py tests/optim tests/program/test_lowering.py
   tests/program/test_capture.py tests/test_quick_ways.py tests/test_products.py tests/nn/test_callers.py
-  tests/distributed/test_arena.py)
+  tests/distributed/test_arena.py tests/program/test_kernels.py tests/viz/test_explaining.py
+  tests/cuda/test_fake_device.py)
 
 for kind in "${kinds[@]}"; do
   case $kind in

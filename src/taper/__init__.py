@@ -96,7 +96,7 @@ _ON_DEMAND = frozenset(
     | {"masked", "sparse"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
-    | {"quasirandom"}
+    | {"_higher_order_ops", "_tensor", "_tensor_str", "quasirandom"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {
@@ -105,6 +105,7 @@ _FROM_ON_DEMAND |= {
     "ScriptFunction": "jit",
     "ScriptModule": "jit",
 }
+_FROM_ON_DEMAND |= dict.fromkeys(("cond", "while_loop"), "_higher_order_ops")
 _FROM_ON_DEMAND |= {"explain": "viz.explaining", "vmap": "func"}
 _FROM_ON_DEMAND |= dict.fromkeys(("CaptureError", "Captured", "capture"), "program.capturing")
 _TOP_LEVEL = """
@@ -112,6 +113,8 @@ DisableTorchFunction DisableTorchFunctionSubclass _assert _assert_async _shape_a
 get_device_module has_lapack has_mkl has_openmp has_spectral set_anomaly_enabled
 Event ScriptObject Stream TensorType _check _check_index _check_is_size _check_not_implemented
 _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with
+_cast_Long _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo _segment_reduce
+_softmax_backward_data
 """
 _FROM_ON_DEMAND |= dict.fromkeys(_TOP_LEVEL.split(), "top_level")
 _SYMBOLS = """

@@ -10,13 +10,17 @@ import functools
 import importlib
 from typing import Any
 
+import numpy as np
+
 from taper import dtypes
 from taper.absent.answers import refused_class
 from taper.autograd import anomaly_mode, overrides
 from taper.autograd.overrides import has_grown as _has_grown
 from taper.backends import cuda, cudnn, mkl, mkldnn, mps, openmp
 from taper.device import device as Device
+from taper.ops.activation.softmax import softmax_backward
 from taper.ops.creation.data import tensor
+from taper.ops.reduction.segments import segment_reduce as _segment_reduce  # noqa: F401
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 
@@ -194,6 +198,59 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     """
 
     _block = staticmethod(overrides.all_disabled)
+
+
+def _convert_indices_from_coo_to_csr(
+    input: Tensor, size: int, *, out_int32: bool = False
+) -> Tensor:
+    """Return where the entries of each row begin, and where the last end, from sorted rows.
+
+    >>> import taper
+    >>> taper._convert_indices_from_coo_to_csr(taper.tensor([0, 0, 2, 3]), 5)
+    tensor([0, 2, 2, 3, 4, 4])
+    """
+    starts = np.searchsorted(input.numpy(), np.arange(size + 1))
+    return tensor(starts, dtype=dtypes.int32 if out_int32 else dtypes.int64)
+
+
+def _convert_indices_from_csr_to_coo(
+    crow_indices: Tensor, col_indices: Tensor, *, out_int32: bool = False, transpose: bool = False
+) -> Tensor:
+    """Return rows and columns, or columns and rows, of entries whose rows are compressed.
+
+    >>> import taper
+    >>> taper._convert_indices_from_csr_to_coo(taper.tensor([0, 2, 2, 3]), taper.tensor([1, 0, 2]))
+    tensor([[0, 0, 2],
+            [1, 0, 2]])
+    """
+    counts = np.diff(crow_indices.numpy())
+    places = [np.repeat(np.arange(len(counts)), counts), col_indices.numpy()]
+    made = np.stack(places[::-1] if transpose else places)
+    return tensor(made, dtype=dtypes.int32 if out_int32 else dtypes.int64)
+
+
+def _softmax_backward_data(
+    grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any
+) -> Tensor:
+    """Return the gradient of softmax, from its result.
+
+    >>> import taper
+    >>> half = taper.tensor([0.5, 0.5])
+    >>> taper._softmax_backward_data(taper.tensor([1.0, 0.0]), half, -1, taper.float32)
+    tensor([ 0.2500, -0.2500])
+    """
+    result: Tensor = softmax_backward(grad_output, output, dim)
+    return result.to(input_dtype)
+
+
+def _cast_Long(input: Tensor, non_blocking: bool = False) -> Tensor:
+    """Convert a tensor to int64: an old name of `Tensor.long`.
+
+    >>> import taper
+    >>> taper._cast_Long(taper.tensor([1.7]))
+    tensor([1])
+    """
+    return input.to(dtypes.int64)
 
 
 _has_grown(globals())

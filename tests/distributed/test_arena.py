@@ -22,9 +22,10 @@ def members() -> list[arenas.Arena]:
     return [arenas.Arena(rank, MEMBERS, segment) for rank in range(MEMBERS)]
 
 
-def reduce_in(arena: arenas.Arena, array: np.ndarray, op: RedOpType, seconds: float = 20.0):
-    state = np.array([0, 0, arena.side, arena.phase], np.int64)
-    return native.reduce_in(arena.memory, arena.layout, array, op.value, SMALL, state, seconds)
+def reduce_in(arena: arenas.Arena, arrays, op: RedOpType, seconds: float = 20.0):
+    state = np.array([0, 0, arena.side, arena.phase, 0], np.int64)
+    several = arrays if isinstance(arrays, tuple) else (arrays,)
+    return native.reduce_in(arena.memory, arena.layout, several, op.value, SMALL, state, seconds)
 
 
 def together(arrays, op):
@@ -68,6 +69,30 @@ def test_the_native_reduction_has_the_bits_of_numpy(dtype, op, length):
 
 
 @NEEDS_NATIVE
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_several_arrays_are_averaged_one_after_the_other(dtype):
+    rng = np.random.default_rng(0)
+    lengths = (1000, 700_003, 3, 2, 40_000, 40_001)  # in one phase, in two, in several chunks
+    rows = [tuple([rng.random(each).astype(dtype) for each in lengths]) for _ in range(MEMBERS)]
+    expected = [(a + b + c) / np.dtype(dtype).type(MEMBERS) for a, b, c in zip(*rows, strict=True)]
+    assert together(rows, RedOpType.AVG) == [0, 0, 0]
+    for row in rows:
+        for found, wanted in zip(row, expected, strict=True):
+            assert found.tobytes() == wanted.tobytes()
+
+
+@NEEDS_NATIVE
+def test_arrays_that_do_not_go_together_are_refused():
+    arena, one = members()[0], np.ones(4, np.float32)
+    for other in (np.ones(4), np.ones(8, np.float32)[::2], np.ones(0, np.float32), [1.0]):
+        assert reduce_in(arena, (one, other), RedOpType.SUM) is None
+    assert reduce_in(arena, (), RedOpType.SUM) is None
+    with pytest.raises(ValueError, match="no state"):
+        state = np.array([0, 0, 0, 0, 1], np.int64)
+        native.reduce_in(arena.memory, arena.layout, (one,), 0, SMALL, state, 0.0)
+
+
+@NEEDS_NATIVE
 def test_a_member_that_does_not_come_leaves_the_reduction_to_be_tried_again():
     arena = members()[0]
     assert reduce_in(arena, np.ones(4, np.float32), RedOpType.SUM, 0.01) == 1
@@ -80,9 +105,9 @@ def test_a_layout_that_does_not_fit_is_refused(changed):
     arena = members()[0]
     layout = arena.layout.copy()
     layout[changed] = -1 if changed < 2 else 1 << 40
-    array, state = np.ones(4, np.float32), np.zeros(4, np.int64)
+    arrays, state = (np.ones(4, np.float32),), np.zeros(5, np.int64)
     with pytest.raises(ValueError, match="does not fit"):
-        native.reduce_in(arena.memory, layout, array, 0, SMALL, state, 0.0)
+        native.reduce_in(arena.memory, layout, arrays, 0, SMALL, state, 0.0)
     with pytest.raises(ValueError, match="does not fit"):
         native.meet_in(arena.memory, layout, 1, False, 0.0)
 

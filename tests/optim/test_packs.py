@@ -10,7 +10,7 @@ import pytest
 
 import taper
 from taper import nn, optim
-from taper.optim import packs
+from taper.optim import packs, update
 
 SHAPES = [(2, 3), (4,), (), (0,), (1, 1)]
 KINDS = {
@@ -217,7 +217,9 @@ def test_the_same_parameter_twice():
     assert param.tolist() == [-2.0, -2.0]
 
 
-def test_dtypes_and_sizes_part_packs():
+def test_dtypes_and_sizes_part_packs(monkeypatch):
+    monkeypatch.setattr(packs, "SMALL", 8192)  # as without the native module
+    monkeypatch.setattr(packs, "TOGETHER", update.BLOCK)
     kinds = [taper.float32, taper.float32, taper.float64, taper.float64, taper.float32]
     params = [nn.Parameter(taper.ones(2, dtype=kind)) for kind in kinds]
     params += [nn.Parameter(taper.ones(packs.SMALL + 1)), nn.Parameter(taper.ones(2))]

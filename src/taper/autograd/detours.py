@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -143,9 +143,10 @@ def lead_through(name: str, handlers: dict[Any, Handler]) -> None:
             route.join(name, handler)
 
 
-def leave(name: str) -> None:
-    """Take the handlers of `name` off all functions."""
+def leave(name: str, functions: Iterable[Any] | None = None) -> None:
+    """Take the handlers of `name` off all functions, or off some."""
     with _lock:
-        for route in _routes.values():
+        routes = _routes.values() if functions is None else map(_routes.__getitem__, functions)
+        for route in routes:
             if name in route.active:
                 route.part(name)

@@ -254,6 +254,9 @@ def evaluate(node: Node, grads: list[Any], task: GraphTask) -> Sequence[Any] | N
     if task.log is not None:
         log_node(task.log, node, grads)
     results = apply(node, grads, task)
+    if extra is not None:
+        for each in extra.watchers:
+            each()
     if node._extra is not None and node._extra.post_hooks:
         # A hook registered while the node ran finds the gradients gone (§H10).
         results = run_post_hooks(node, fit_all(node, results), grads if observed else (), tensors)

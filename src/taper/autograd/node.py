@@ -44,6 +44,7 @@ class NodeExtra:
         "saved",
         "tangents",
         "tensor_hooks",
+        "watchers",
         "within",
     )
 
@@ -53,6 +54,7 @@ class NodeExtra:
         self.retained: dict[int, Any] = {}  # output number -> weak reference to the tensor
         self.pre_hooks: HookDict | None = None
         self.post_hooks: HookDict | None = None
+        self.watchers: list[Callable[[], None]] = []  # the library's own post-hooks
         self.saved: dict[str, Any] = {}  # name -> SavedValue, once looked at or packed
         self.tangents: dict[int, Any] = {}  # number of a saved output -> record of its tangent
         self.within: Any = None  # the CopySlices that runs this node as its part

@@ -82,7 +82,12 @@ _WITH_NUMBERS = frozenset(("add", "div", "mul", "sub"))
 
 
 def _is_unseen(op: Op, arguments: tuple[Any, ...]) -> bool:
-    """Return whether autograd does not see a call: one of inference tensors alone."""
+    """Return whether autograd does not see a call: one of inference tensors alone.
+
+    Transforms of `func` wrap them, and see the call.
+    """
+    if local.state.transforms:
+        return False
     values = [each for each in _flat(arguments) if isinstance(each, Tensor)]
     return all(each._counter is INFERENCE_COUNTER for each in values) and not (
         op.label in _WITH_NUMBERS and len(values) == 1

@@ -84,7 +84,7 @@ def set_leaf_flag(tensor: Tensor, value: bool, refusal: str) -> None:
         dtype = dtypes.FROM_NUMPY[_memory_or_outline(tensor).dtype]  # as nobody is to be asked here
         if not (dtype.is_floating_point or dtype.is_complex):
             raise RuntimeError(refusal)
-        if tensor._counter is INFERENCE_COUNTER and not local.state.mode & INFERENCE:
+        if made_in_inference(tensor._counter) and not local.state.mode & INFERENCE:
             raise RuntimeError(
                 "Setting requires_grad=True on inference tensor outside InferenceMode is not "
                 "allowed."

@@ -40,6 +40,8 @@ _ANYWHERE = frozenset(
 # These outputs are resized, with a warning, before their memory is checked.
 RESIZED_FIRST = frozenset(("cat", "cumprod", "cumsum", "gather"))
 _INDICES = frozenset(("index", "indices"))
+# With `out=` PyTorch has no derivative for these, and its fallback records them.
+LEFT_TO_FALLBACK = frozenset(("_conj_physical",))
 # Operators, by label, whose results are bool, whatever they compute with.
 COMPARISONS = frozenset("eq ge gt le lt ne".split())
 # Composite functions, by label, that end in an operator with the usual rule.

@@ -52,6 +52,7 @@ from taper.opdef.nodes import TableNode
 from taper.opdef.operands import flat, is_without_kernel, refuse_saving
 from taper.opdef.out_rules import (
     COMPARISONS,
+    LEFT_TO_FALLBACK,
     OWN_CASTS,
     RESIZED_FIRST,
     refuse_cast_of,
@@ -64,7 +65,7 @@ from taper.opdef.out_rules import (
 )
 from taper.opdef.recording import make_node
 from taper.tensor import Tensor, array_of, element_strides
-from taper.userwarning import warn_user
+from taper.userwarning import warn_once, warn_user
 
 # --- in place and out= -----------------------------------------------------------------------
 
@@ -142,6 +143,7 @@ def _checked_write(
         if write is None:
             result = compute(op, arguments)
             check_destination(memory_of(target), result, op.inplace_name)
+            _warn_of_parts(op, arguments, target._array)
             return functools.partial(np.copyto, src=result, casting="unsafe")
         if target._counter is INFERENCE_COUNTER:
             # A forbidden write must first report whatever else is wrong.
@@ -192,7 +194,7 @@ def refuse_shape(target: np.ndarray, result: np.ndarray) -> None:
 
 def _converts(op: Op | None, arguments: Sequence[Any], out: np.ndarray, result: np.ndarray) -> bool:
     """Tell whether PyTorch computes into another tensor, which it resizes too, and converts."""
-    if not is_elementwise(op) or op is None or (result.dtype.kind == "b" and op.written is None):
+    if not is_elementwise(op) or op is None or op.label.startswith("logical_"):
         return False
     computed = result.dtype
     if op.written is not None:  # a comparison writes what it compares
@@ -234,7 +236,8 @@ def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
         call = Call(op, (*arguments, out), "out")
         return intercept(call, state, lambda: run_out(op, arguments, out))
     check = op.out if callable(op.out) else None
-    label = op.label if op.differentiable and not op.left_to_fallback else None
+    fallback = op.left_to_fallback or op.name in LEFT_TO_FALLBACK
+    label = op.label if op.differentiable and not fallback else None
     if label is None and state.mode & DUAL:
         involved = (*flat(arguments), *flat((out,)))
         tangents.refuse(op, involved, op.label)
@@ -243,7 +246,7 @@ def run_out(op: Op, arguments: tuple[Any, ...], out: Any) -> Any:
     def function(*given: Any) -> Any:
         return op.call(op.function, given)
 
-    node = _unimplemented(op, arguments, out) if op.left_to_fallback else None
+    node = _unimplemented(op, arguments, out) if fallback else None
     outs = compute_into(label, function, arguments, out, check, op)
     if node is not None:
         for nr, each in enumerate(flat((outs,))):
@@ -383,8 +386,23 @@ def _check_outs(
         warn_of_resize(each._array.shape, array.shape)
     refuse_shared_output(op, label, outs, arguments)
     for each, array in () if early else pairs:
+        _warn_of_parts(op, arguments, each._array)
         for _ in range(1 + _converts(op, arguments, each._array, array)):
             warn_of_resize(each._array.shape, array.shape)
+
+
+def _warn_of_parts(op: Op | None, arguments: Sequence[Any], target: np.ndarray) -> None:
+    """Warn where PyTorch compares complex numbers and converts what it found to real ones."""
+    if target.dtype.kind in "cb" or op is None or op.label not in _OF_COMPLEX:
+        return
+    if any(getattr(array_of(each), "dtype", None) in _COMPLEX for each in arguments) or (
+        any(each.__class__ is complex for each in arguments)
+    ):
+        warn_once("Casting complex values to real discards the imaginary part")
+
+
+_COMPLEX = (np.dtype(np.complex64), np.dtype(np.complex128))
+_OF_COMPLEX = frozenset("eq ne logical_and logical_or logical_xor".split())
 
 
 def warn_of_resize(given: tuple[int, ...], required: tuple[int, ...]) -> None:

@@ -281,6 +281,7 @@ PROVIDES: dict[str, str] = {
     "shape.view_scatter": """
         as_strided_scatter diagonal_scatter .fill_diagonal_ select_scatter slice_scatter
     """,
+    "shown_calls": "",
     "sparse.arrays": "",
     "sparse.checking": "",
     "sparse.converting": """

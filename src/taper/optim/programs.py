@@ -152,18 +152,18 @@ def program_of(rule: Callable[..., Any], numbers: Any, columns: int) -> Program 
     """Return the program of a rule for coefficients like these; None if NumPy has to run it."""
     if live_rules:
         return None
-    key = rule, columns, numbers.dtype.char, *map(_kind, vars(numbers).values())
+    # What a rule may ask of a coefficient: whether it is there, whether it is true.  A function for
+    # it would cost 0.6 us of a step of 25.
+    kinds = [
+        value
+        if value is None or (kind := value.__class__) is bool
+        else (value.mostly_new if kind is Part else kind)
+        for value in vars(numbers).values()
+    ]
+    key = rule, columns, numbers.dtype.char, *kinds
     if key not in _programs:
         _programs[key] = _write(rule, numbers, columns)
     return _programs[key]
-
-
-def _kind(value: Any) -> Any:
-    """Say what a rule may ask of a coefficient: whether it is there, whether it is true."""
-    kind = value.__class__
-    if kind is bool or value is None:
-        return value
-    return value.mostly_new if kind is Part else kind
 
 
 def _write(rule: Callable[..., Any], numbers: Any, columns: int) -> Program | None:

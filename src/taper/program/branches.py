@@ -14,12 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from taper.autograd.meta import VersionCounter
 from taper.autograd.state import State, local
 from taper.nn.modules.module import Module
 from taper.program.form import Instruction, Place, Program, Value
 from taper.program.guards import Arguments, Guards
-from taper.program.learning import Entry, note_place, run_without_autocast
+from taper.program.learning import (
+    Entry,
+    kept_writes,
+    note_place,
+    put_back_writes,
+    run_without_autocast,
+)
 from taper.program.recording import variables_of
 from taper.random import get_rng_state, set_rng_state
 from taper.sampling.generator import Generator
@@ -106,6 +111,8 @@ class Tree(Entry):
         """Add the way that a recorded call took; there may be a refusal afterwards."""
         self.ways += 1
         self.guards.ways.append(way.guards)
+        if way.backward is not None and way.draws:
+            self.draws, self.backward = True, way.backward  # `rng` asks
         first, *rest = _cut(way)
         at = self.root = self.root or first
         last = first
@@ -149,12 +156,13 @@ class Tree(Entry):
         run, state = self.run, local.state
         if state.autocast is not None:  # the casts are instructions
             run = functools.partial(run_without_autocast, run, state)
+        rng = self.rng()
         try:
             way, arrays = run(tensors)
         except Exception as error:
             note_place(error, self.runner)
             raise
-        return UNKNOWN if way is None else way.rebuilt(arrays, tensors)
+        return UNKNOWN if way is None else way.rebuilt(arrays, tensors, rng)
 
     def pieces(self) -> Iterator[tuple[str, Piece]]:
         """All pieces, with what Python must have seen to come there."""
@@ -277,28 +285,15 @@ class Undo:
     def taken(self) -> tuple[Any, ...]:
         """Remember how it is before a call."""
         grads = [each._autograd_meta and each._autograd_meta.grad for each in self.leaves.values()]
-        arrays = [each._array.copy() for each in self.written.values()]
-        counters = [_counted(each) for each in self.written.values()]
-        return grads, arrays, counters, get_rng_state() if self.draws else None
+        kept = kept_writes(self.written.values())
+        return grads, kept, get_rng_state() if self.draws else None
 
     def put_back(self, state: tuple[Any, ...]) -> None:
         """Let all be as it was before the call."""
-        grads, arrays, counters, rng = state
+        grads, kept, rng = state
         for leaf, grad in zip(self.leaves.values(), grads, strict=True):
             if leaf._autograd_meta is not None:
                 leaf._autograd_meta.grad = grad
-        pairs = zip(self.written.values(), arrays, counters, strict=True)
-        for tensor, array, counted in pairs:
-            np.copyto(tensor._array, array)
-            if isinstance(tensor._counter, VersionCounter):
-                counter: Any = tensor._counter
-                counter.value, counter.code, counter.offset = counted
+        put_back_writes(kept)
         if rng is not None:
             set_rng_state(rng)
-
-
-def _counted(tensor: Tensor) -> tuple[Any, ...]:
-    counter: Any = tensor._counter
-    if not isinstance(counter, VersionCounter):
-        return 0, None, 0
-    return counter.value, counter.code, counter.offset

@@ -9,6 +9,7 @@ import functools
 import linecache
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
@@ -20,12 +21,14 @@ from taper.nn.modules.module import Module
 from taper.ops.creation.filled import ones_like
 from taper.program import calls
 from taper.program.branches import UNKNOWN, Tree
+from taper.program.executor import measuring
+from taper.program.following import Following
 from taper.program.form import Place, Program
 from taper.program.guards import Arguments, Guards, is_ordinary
 from taper.program.learning import Entry, learn
 from taper.program.lowering import build
 from taper.program.pieces import Pieces
-from taper.program.watching import Watcher
+from taper.program.watching import Arrays, Surroundings, Watcher
 from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.utils._pytree import tree_leaves
@@ -56,9 +59,10 @@ class CaptureError(RuntimeError):
 class _Pending:
     """A kind of calls that was seen, and not yet recorded."""
 
-    def __init__(self, key: Guards, codes: dict[Any, Any]) -> None:
+    def __init__(self, key: Guards, watcher: Watcher, around: Surroundings) -> None:
         self.key = key
-        self.codes = codes
+        self.codes = watcher.codes
+        self.expects_effects = watcher.effect is not None or around.changed() is not None
         self.attempts = 0
 
 
@@ -82,6 +86,7 @@ class Captured:
         self._entries: list[Entry] = []
         self._pending: list[_Pending] = []
         self._pieces = Pieces(self._piece)
+        self._following = Following(self._build)
         self._lock = threading.Lock()
         self._warned = False
         functools.update_wrapper(self, function, updated=())
@@ -94,6 +99,8 @@ class Captured:
         if not kwargs:
             for entry in self._entries:
                 if entry.guards.hold_at_once(args, state):
+                    if entry.refusal is not None:
+                        return self._run_in_python(args, kwargs)
                     entry.replays += 1
                     found = entry.replay([each for each in args if isinstance(each, Tensor)])
                     return self._branch(entry, args, kwargs) if found is UNKNOWN else found
@@ -101,7 +108,7 @@ class Captured:
         for entry in self._entries:
             if entry.guards.hold(arguments, state):
                 if entry.refusal is not None:
-                    return self._pieces.run(self.eager, args, kwargs)
+                    return self._run_in_python(args, kwargs)
                 entry.replays += 1
                 found = entry.replay(arguments.tensors)
                 return self._branch(entry, args, kwargs) if found is UNKNOWN else found
@@ -121,6 +128,19 @@ class Captured:
         """Copy and save the function; a copy records anew."""
         return _again, (self.eager, self.exact, self.strict, self.limit)
 
+    def _run_in_python(self, args: Any, kwargs: Any) -> Any:
+        """Call a function that no program stands for; parts of it may be programs."""
+        following = self._following
+        if following.refusal is None:
+            if following.is_ready:
+                return following.run(self.eager, args, kwargs)
+            if sys.getprofile() is None and self._lock.acquire(blocking=False):
+                try:
+                    return following.record(self.eager, args, kwargs)
+                finally:
+                    self._lock.release()
+        return self._pieces.run(self.eager, args, kwargs)
+
     def _learn(self, args: Any, kwargs: Any, arguments: Arguments) -> Any:
         key = Guards(arguments, local.state, None, None)
         for pending in self._pending:
@@ -130,9 +150,10 @@ class Captured:
             self._warn_of_limit()
             return self.eager(*args, **kwargs)
         calls.special_functions()  # loads what the recording needs, which is to take little time
+        around = Surroundings({}, self.eager, arguments.rest)
         with Watcher() as watcher:
             result = self.eager(*args, **kwargs)
-        self._pending.append(_Pending(key, watcher.codes))
+        self._pending.append(_Pending(key, watcher, around))
         return result
 
     def _branch(self, tree: Any, args: Any, kwargs: Any) -> Any:
@@ -169,9 +190,14 @@ class Captured:
 
     def _record(self, pending: _Pending, args: Any, kwargs: Any, arguments: Arguments) -> Any:
         self._pending.remove(pending)
+        expected = pending.expects_effects
         result, entry, codes = learn(
-            self.eager, args, kwargs, arguments, pending.codes, self._build
+            self.eager, args, kwargs, arguments, pending.codes, self._build, expected
         )
+        if expected and entry.refusal is not None and not entry.has_visible_effects:
+            pending.expects_effects = False  # it had them when it was called first: once more
+            self._pending.append(pending)
+            return result
         if entry.refusal is None and not codes.keys() <= pending.codes.keys():
             # What new code reads was not looked at before the call: once more.
             pending.codes.update(codes)
@@ -183,6 +209,9 @@ class Captured:
         if entry.has_branches and entry.refusal is None:
             tree = Tree(entry, pending.key, pending.codes, self._build)
             entry = tree if tree.refusal is None else Entry(pending.key, tree.refusal)
+        if entry.refusal is not None and self._following.refusal is None:
+            met = Arrays(pending.codes, self.eager, arguments.rest).found()
+            self._following.refusal = None if met is None else (met, entry.place)
         self._entries = [*self._entries, entry]
         self._insist(entry)
         return result
@@ -222,9 +251,7 @@ class Captured:
 
     def _explained(self, entry: Entry) -> str:
         if entry.refusal is not None:
-            head = f"runs eagerly, its modules in pieces: {_reason(entry.refusal)}"
-            pieces = [f"{name}: {each.explain()}" for name, each in self._pieces.named()]
-            return "\n\n".join([head, *pieces])
+            return self._explained_in_python(entry.refusal)
         if isinstance(entry, Tree):
             return self._explained_tree(entry)
         program, count = entry.program, entry.replays
@@ -237,6 +264,31 @@ class Captured:
         )
         tail = [f"{total} bytes of results in between", entry.runner.summary()]
         return "\n".join([head, *lines, *tail])
+
+    def _explained_in_python(self, refusal: tuple[str, Place]) -> str:
+        following = self._following
+        if following.refusal is None:
+            head = f"runs in Python, what it computes in pieces: {_reason(refusal)}"
+            return "\n".join([head, *self._explained_ways(following)])
+        how = "its modules in pieces" if self._pieces.are_faster else "all of it"
+        head = f"runs eagerly, {how}: {_reason(refusal)}"
+        if following.recordings:
+            head += f"\nit is not followed: {_reason(following.refusal)}"
+        pieces = [f"{name}: {each.explain()}" for name, each in self._pieces.named()]
+        return "\n\n".join([head, *pieces])
+
+    def _explained_ways(self, following: Following) -> list[str]:
+        left = _counted(following.departures, "time")
+        texts = [f"replayed {_counted(following.calls, 'time')}, left for eager mode {left}"]
+        for step, piece in following.pieces():
+            kept = piece.runner.instructions
+            notes = piece.runner.notes()
+            texts.append(
+                f"up to {_line_text(step.event.place)}: {_counted(len(kept), 'instruction')}"
+            )
+            texts += [f"{_instruction_text(each)} [{notes[id(each)]}]" for each in kept]
+            texts.append(piece.runner.summary())
+        return texts
 
     def _explained_tree(self, tree: Tree) -> str:
         pieces = list(tree.pieces())
@@ -252,9 +304,10 @@ class Captured:
         return "\n".join(texts)
 
     def profile(self, *args: Any, **kwargs: Any) -> str:
-        """Call the function, replayed, and return the time of each step as text.
+        """Call the function, and return the time of each step of its programs as text.
 
-        A step is an instruction, or several that were fused.
+        A step is an instruction, or several that were fused.  The last row is what the call took
+        beside them: the function's own code if it runs in Python, and what a replay does around.
 
         Args:
             args, kwargs: arguments of the function, of a kind that has been recorded.
@@ -267,19 +320,23 @@ class Captured:
             us        step
         """
         arguments = Arguments(args, kwargs)
-        for entry in self._entries:
-            if isinstance(entry, Tree) or entry.refusal is not None:
-                continue
-            if entry.guards.hold(arguments, local.state):
-                timed = entry.runner.timed([each._array for each in arguments.tensors])
-                rows = [
-                    f"{seconds * 1e6:<9.1f} {'; '.join(map(_instruction_text, each)).strip()}"
-                    for seconds, each in timed
-                ]
-                return "\n".join(["us        step", *rows])
-        raise ValueError(
-            "no program holds for these arguments: call the function twice with such ones first"
-        )
+        if not any(each.guards.hold(arguments, local.state) for each in self._entries):
+            raise ValueError(
+                "no program holds for these arguments: call the function twice with such ones first"
+            )
+        before, measuring.rows = measuring.rows, []
+        start = time.perf_counter()
+        try:
+            self(*args, **kwargs)
+            seconds, rows = time.perf_counter() - start, measuring.rows
+        finally:
+            measuring.rows = before
+        lines = [
+            f"{each * 1e6:<9.1f} {'; '.join(map(_instruction_text, made)).strip()}"
+            for each, made in rows
+        ]
+        rest = seconds - sum(each for each, _ in rows)
+        return "\n".join(["us        step", *lines, f"{rest * 1e6:<9.1f} Python, and measuring"])
 
 
 def graphed(function: Any, sample: Any, calls: int) -> Any:
@@ -360,7 +417,8 @@ def capture(
     arguments, other modes, or a change of anything the function reads in Python (globals,
     closures, attributes) makes a new recording.  A function that does what no program holds
     (prints, reads numbers out of tensors and computes with them, changes lists or attributes,
-    draws Python's random numbers, has hooks) runs eagerly, and `explain()` says why.
+    draws Python's random numbers) runs itself, and what it computes runs in pieces; one whose
+    hooks or custom Functions do so runs eagerly.  `explain()` says why.
 
     Args:
         function: the function; without it, `capture` returns a decorator.

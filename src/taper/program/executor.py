@@ -6,6 +6,7 @@ builds a faster runner where it can; this one says what a program means.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +16,17 @@ import numpy as np
 from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.state import NO_GRAD, local
 from taper.program.form import Instruction, Program, Value, filled, values_in
+
+Timed = tuple[float, list[Instruction]]  # seconds, and what took them
+
+
+class Measuring(threading.local):
+    """Whether the programs that a thread runs are measured."""
+
+    rows: list[Timed] | None = None
+
+
+measuring = Measuring()
 
 
 class PlainRunner:
@@ -52,9 +64,9 @@ class PlainRunner:
             state.mode, state.cut = mode, cut
         return [arrays[each.number] for each in program.results]
 
-    def timed(self, inputs: Sequence[np.ndarray]) -> list[tuple[float, list[Instruction]]]:
-        """Run all instructions; returns the seconds of each step, with what belongs to it."""
-        rows: list[tuple[float, list[Instruction]]] = []
+    def timed(self, inputs: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[Timed]]:
+        """Run all instructions; returns the results, and the seconds of each step."""
+        rows: list[Timed] = []
         step = self.step
 
         def measured(instruction: Instruction, arrays: list[Any]) -> None:
@@ -64,10 +76,9 @@ class PlainRunner:
 
         self.step = measured  # type: ignore[method-assign]
         try:
-            PlainRunner.run(self, inputs)
+            return PlainRunner.run(self, inputs), rows
         finally:
             del self.step
-        return rows
 
     def failed(self) -> Instruction | None:
         """The instruction that raised, if it is known."""

@@ -7,19 +7,20 @@ their states), the second is recorded, later ones are replayed.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from taper.amp.casts import casts_of_its_own, without_autocast
 from taper.autograd.grad_mode import enable_grad
+from taper.autograd.meta import VersionCounter
 from taper.autograd.provenance import describe
 from taper.autograd.state import local
 from taper.program.derivation import derive
-from taper.program.form import Place, Program, Value
+from taper.program.form import Instruction, Place, Program, Value
 from taper.program.guards import Arguments, Guards
-from taper.program.reads import Read
+from taper.program.reads import Read, forget
 from taper.program.recording import Recorder
 from taper.program.replays import (
     BackwardProgram,
@@ -52,6 +53,8 @@ class Entry:
         self.replays = 0
         self.function: Callable[..., Any]
         self.has_effects = self.draws = self.has_branches = False
+        self.has_visible_effects = False  # of the recorded call: it prints, or fills a list
+        self.running: list[Tensor] | None = None  # all that it writes, if it reads nothing of that
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
@@ -59,28 +62,34 @@ class Entry:
         run = self.runner.run
         if state.autocast is not None:  # the casts are instructions
             run = functools.partial(run_without_autocast, run, state)
+        rng = self.rng()
         try:
             arrays = run([each._array for each in tensors])
         except Exception as error:
             note_place(error, self.runner)
             raise
-        return self.rebuilt(arrays, tensors)
+        return self.rebuilt(arrays, tensors, rng)
 
-    def again_with(self, tensors: Sequence[Tensor]) -> Callable[[], list[Tensor]] | None:
+    def rng(self) -> Any:
+        """The state of the generator before a call, if a second derivative may ask for it."""
+        return get_rng_state() if self.draws and self.backward is not None else None
+
+    def again_with(self, tensors: Sequence[Tensor], rng: Any) -> Callable[[], list[Tensor]] | None:
         """Return a call that computes the results with a history once more, eagerly."""
-        if self.has_effects:
+        if self.has_effects and self.running is None:
             return None
-        rng = get_rng_state() if self.draws else None
 
         def again() -> list[Tensor]:
             args, kwargs = self.guards.arguments.with_tensors(tensors)
             now = get_rng_state() if rng is not None else None
+            kept = kept_writes(self.running or ())
             try:
                 if rng is not None:
                     set_rng_state(rng)
                 with enable_grad():
                     result = self.function(*args, **kwargs)
             finally:
+                put_back_writes(kept)
                 if now is not None:
                     set_rng_state(now)
             pairs = zip(self.results, tree_leaves(result), strict=True)
@@ -93,7 +102,7 @@ class Entry:
 
         return again
 
-    def rebuilt(self, arrays: list[np.ndarray], tensors: Sequence[Tensor]) -> Any:
+    def rebuilt(self, arrays: list[np.ndarray], tensors: Sequence[Tensor], rng: Any) -> Any:
         """What the function returns, from the results of the program."""
         node = None
         if self.backward is None:
@@ -102,7 +111,7 @@ class Entry:
         else:
             saved = arrays[len(arrays) - self.saved :]
             node = CapturedBackward(self.backward, tensors, saved, self.place)
-            node.again = self.again_with(tensors)
+            node.again = self.again_with(tensors, rng)
         made: dict[int, Tensor] = {}
         leaves = [self._leaf(each, arrays, tensors, node, made) for each in self.results]
         return leaves[0] if self.is_leaf else tree_unflatten(leaves, self.spec)
@@ -140,19 +149,26 @@ def learn(
     arguments: Arguments,
     codes: dict[Any, Any],
     build: Callable[[Program], Any],
+    expects_effects: bool = False,
 ) -> tuple[Any, Entry, dict[Any, Any]]:
-    """Call a function once more, recorded; returns its result, what is known, the code it ran."""
+    """Call a function once more, recorded; returns its result, what is known, the code it ran.
+
+    With `expects_effects` it gets ordinary numbers out of tensors, since it will keep them.
+    """
     state = local.state
     arguments.note_attributes()
     surroundings = Surroundings(codes, function, arguments.rest)
     recorder = Recorder(arguments.tensors)
     watcher = recorder.watcher = Watcher()
+    recorder.reads_are_plain = expects_effects
     recorder.surroundings = surroundings
     if surroundings.refusal is not None:
         recorder.give_up(surroundings.refusal)
     with watcher, recorder.recording(), casts_of_its_own():
         result = function(*args, **kwargs)
     refusal = recorder.refusal or watcher.effect
+    if expects_effects:
+        refusal = watcher.effect or refusal
     changed = surroundings.changed()
     if changed is None and not arguments.are_still(args, kwargs):
         changed = "its arguments"
@@ -169,12 +185,16 @@ def learn(
         refusal = entry.refusal = recorder.refusal
     if refusal is not None:  # whatever is around it: a function with effects has them again
         entry.guards = Guards(arguments, state, None, None)
+        entry.guards.prepare(args, kwargs)
     else:
         entry.program, entry.function = recorder.program, function
         entry.guards.prepare(args, kwargs)
         _make_ready(entry, build)
     recorder.end()
-    return plain_results(result), entry, watcher.codes
+    entry.has_visible_effects = watcher.effect is not None or changed is not None
+    result = plain_results(result)
+    forget(recorder.reads)
+    return result, entry, watcher.codes
 
 
 def _make_ready(entry: Entry, build: Callable[[Program], Any]) -> None:
@@ -183,10 +203,56 @@ def _make_ready(entry: Entry, build: Callable[[Program], Any]) -> None:
     entry.has_effects = any(
         each.kind in ("python", "accumulate") or _writes_outside(each) for each in instructions
     )
+    entry.running = _running_values(instructions)
     entry.draws = any(each.kind == "op" and not each.pure for each in instructions)
     entry.has_branches = any(each.kind == "branch" for each in instructions)
     if not entry.has_branches:
         entry.runner = build(entry.program)
+
+
+def _running_values(instructions: Sequence[Instruction]) -> list[Tensor] | None:
+    """The tensors that instructions write, such as running means; None if results depend on them.
+
+    A BatchNorm that is training is given its running values, and does not look at them.
+    """
+    if any(each.kind in ("python", "accumulate") for each in instructions):
+        return None
+    written = [v for each in instructions for v in each.writes if v.memory.origin != "made"]
+    if any(each.tensor is None for each in written):
+        return None
+    numbers = {each.memory.number for each in written}
+    for each in instructions:
+        blind = each.kind == "write" or (
+            each.name == "native_batch_norm" and True in each.arguments
+        )
+        if not blind and any(value.memory.number in numbers for value in each.operands()):
+            return None
+    return [each.tensor for each in written]
+
+
+Kept = list[tuple[Tensor, np.ndarray, tuple[Any, ...]]]
+
+
+def kept_writes(tensors: Iterable[Tensor]) -> Kept:
+    """Remember tensors that are about to be written: elements and versions."""
+    return [(each, each._array.copy(), version_of(each)) for each in tensors]
+
+
+def put_back_writes(kept: Kept) -> None:
+    """Let tensors be as they were."""
+    for tensor, array, version in kept:
+        np.copyto(tensor._array, array)
+        if isinstance(tensor._counter, VersionCounter):
+            counter: Any = tensor._counter
+            counter.value, counter.code, counter.offset = version
+
+
+def version_of(tensor: Tensor) -> tuple[Any, ...]:
+    """How often a tensor was written, and where last."""
+    counter: Any = tensor._counter
+    if not isinstance(counter, VersionCounter):
+        return 0, None, 0
+    return counter.value, counter.code, counter.offset
 
 
 def note_place(error: Exception, runner: Any) -> None:
@@ -274,5 +340,7 @@ def _describe(
         saved: list[Value] = []
         if results.live:
             entry.backward, saved = derive(recorder, results.live, build)
+            for each, _ in results.live:
+                each.node = None  # another call has its own
         recorder.program.results = (*results.values, *saved)
         entry.saved = recorder.program.kept = len(saved)

@@ -17,7 +17,7 @@ from taper.arrays.native import native
 from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.state import NO_GRAD, local
 from taper.program.compiling import COMPILE_AFTER, address_of, request
-from taper.program.executor import PlainRunner
+from taper.program.executor import PlainRunner, Timed, measuring
 from taper.program.form import Instruction, Program
 from taper.program.fusion import Fusion, members
 from taper.program.plan import GROUP, Plan
@@ -61,15 +61,23 @@ class Runner(PlainRunner):
             len(self.program.inputs),
         )
 
+    def run_in_python(self, reason: str) -> None:
+        """Let the program run as it was written down."""
+        self.handle, self.reason = None, reason
+
     def run(self, inputs: Any) -> list[np.ndarray]:
         """Run the program on the arrays of its inputs; returns those of its results."""
+        if measuring.rows is not None:
+            results, rows = self.timed(inputs)
+            measuring.rows += rows
+            return results
         if self.handle is not None:
-            results = self._run_natively(inputs)
-            if results is not None:
+            found = self._run_natively(inputs)
+            if found is not None:
                 self.runs += 1
                 if self.runs == COMPILE_AFTER:
                     self._compile()
-                return results
+                return found
         self.is_in_python = True
         return super().run(inputs)
 
@@ -84,13 +92,15 @@ class Runner(PlainRunner):
             state.mode, state.cut = mode, cut
         return results
 
-    def timed(self, inputs: Any) -> list[tuple[float, list[Instruction]]]:
-        """Run the program; returns the seconds of each step, with what belongs to it."""
+    def timed(self, inputs: Any) -> tuple[list[np.ndarray], list[Timed]]:
+        """Run the program; returns the results, and the seconds of each step."""
         times = np.zeros(len(self.plan.steps) if self.handle is not None else 0)
-        if self.handle is None or self._run_natively(inputs, times) is None:
+        found = None if self.handle is None else self._run_natively(inputs, times)
+        if found is None:
+            self.is_in_python = True
             return super().timed(inputs)
         parts = [members(self.fusion.order[self.plan.rows[nr]]) for nr in range(len(times))]
-        return [
+        return found, [
             (seconds, [self.origins[position] for position in part])
             for seconds, part in zip(times.tolist(), parts, strict=True)
         ]

@@ -166,6 +166,7 @@ def _evaluate(
     recorder: Any, node: Node, grads: list[Any], task: GraphTask, arrive: Arrival | None
 ) -> Sequence[Any] | None:
     """Run one node, and write down its formulas; None if it was only asked for its gradients."""
+    recorder.meet(node)
     if recorder.refusal is not None:
         if arrive is not None:
             raise NotWrittenDownError
@@ -218,10 +219,6 @@ def _run_tensor_hooks(recorder: Any, node: Node, grads: list[Any]) -> None:
     """Run the hooks of tensors, whose operators the recorder sees."""
     extra = node._extra
     hooks = node.variable._autograd_meta.hooks if isinstance(node, AccumulateGrad) else None
-    if extra is not None and (extra.retained or extra.pre_hooks or extra.post_hooks):
-        recorder.give_up(f"{node.name()} has hooks, or a gradient is retained", _place(node))
-    if hooks and not recorder.watches(node.variable):  # type: ignore[attr-defined]
-        recorder.give_up("a leaf has hooks that no variable of the function leads to")
     if not hooks and (extra is None or not extra.tensor_hooks):
         return
     for grad in grads:

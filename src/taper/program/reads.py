@@ -43,6 +43,7 @@ def _telling(kind: type) -> Any:
     names = [name for name in dir(kind) if name not in _BLIND and callable(getattr(kind, name))]
     methods = {name: method(name) for name in names}
     methods |= {name: _comparing(name) for name in _COMPARISONS}
+    methods["__reduce_ex__"] = lambda self, protocol: (kind, (plain_number(self),))
     return type(f"Read{kind.__name__}", (Read, kind), methods)
 
 
@@ -98,7 +99,25 @@ def number(plain: Any, value: Value, recorder: Any) -> Any:
     made = kind(plain)
     made.value = value
     made.recorder = recorder
+    recorder.reads.append(made)
     return made
+
+
+class _Nobody:
+    """The recorder of a number that has outlived its recording, as in a list of the user's."""
+
+    def give_up(self, reason: str) -> None:
+        pass
+
+    def branch(self, *_: Any) -> None:
+        pass
+
+
+def forget(reads: list[Any]) -> None:
+    """Let numbers be ordinary: the recording is over."""
+    for each in reads:
+        each.value, each.recorder = None, _Nobody()
+    reads.clear()
 
 
 def plain_number(read: Any) -> Any:

@@ -32,6 +32,7 @@ from taper.optim.rule_optimizer import RuleOptimizer
 from taper.program import calls, passes
 from taper.program.form import Instruction, Place, Program, Value
 from taper.program.reads import Read, is_true, number
+from taper.program.standins import is_stand_in
 from taper.random import default_generator
 from taper.sampling.generator import Generator
 from taper.tensor import Tensor, storage_of
@@ -51,12 +52,18 @@ class Recorder:
         self.refusal: tuple[str, Place] | None = None  # why there is no program
         self.watcher: Any = None  # of the user's code, if somebody watches
         self.surroundings: Any = None  # what the user's code can reach
+        self.reads: list[Any] = []  # numbers that the user's code has got
+        self.reads_are_plain = False  # whether they are ordinary, and end the recording
         self._grads_read: dict[int, Tensor] = {}  # tensors whose `.grad` was looked at
         self._values: dict[int, Value] = {}  # by the identity of their arrays
         self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
         # An array that is freed is forgotten, since another may get its identity.
         self._alive: dict[int, Any] = {}
-        existing = [each for each in gc.get_objects() if issubclass(type(each), Tensor)]
+        existing = [
+            each
+            for each in gc.get_objects()
+            if issubclass(type(each), Tensor) and not is_stand_in(each)
+        ]
         # Whatever is used and not among these was made by the call itself.
         self._existing = {id(each): weakref.ref(each) for each in existing}
         grads = [
@@ -273,6 +280,19 @@ class Recorder:
         run = calls.write_call(call.op, _outliving(target, value), place)
         self.emit("write", call.name, run, arguments, [value], of=call.op, writes=(value,))
 
+    def watched(self) -> calls.Special:
+        """The functions beside the operators that are seen: (way, name) by function."""
+        return calls.special_functions()
+
+    def meet(self, node: Node) -> None:
+        """A node that a pass is about to run: its hooks may be such as no program has."""
+        extra, leaf = node._extra, getattr(node, "variable", None)
+        if extra is not None and (extra.retained or extra.pre_hooks or extra.post_hooks):
+            reason = f"{node.name()} has hooks, or a gradient is retained"
+            self.give_up(reason, (node._code, node._offset))
+        if leaf is not None and leaf._autograd_meta.hooks and not self.watches(leaf):
+            self.give_up("a leaf has hooks that no variable of the function leads to")
+
     def about_to_write(self, tensor: Tensor) -> None:
         """A write that no operator makes (see `interception`)."""
         self.give_up("a tensor is written by a function that is no operator")
@@ -302,7 +322,11 @@ class Recorder:
         return handler(function, name, run, args, kwargs)
 
     def _see_read(self, function: Any, name: str, run: Any, args: Any, kwargs: Any) -> Any:
-        if name == "item" and (value := self.value_of(args[0])) is not None:
+        if (
+            name == "item"
+            and not self.reads_are_plain
+            and (value := self.value_of(args[0])) is not None
+        ):
             found = number(run(*args, **kwargs), value, self)
             if found is not None:
                 if self.watcher is not None:
@@ -457,7 +481,7 @@ class Recorder:
         state = local.state
         handlers: dict[Any, Any] = {
             function: functools.partial(_through, function, way, name)
-            for function, (way, name) in _with_copies(calls.special_functions()).items()
+            for function, (way, name) in _with_copies(self.watched()).items()
         }
         detours.lead_through("capture", handlers)
         state.recorder = self

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.foreign import place_of
+from taper.autograd.accumulate import AccumulateGrad
 from taper.autograd.backward import grad
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.grad_mode import enable_grad
@@ -40,10 +41,36 @@ class Result:
         self.leaf: Any = None  # the leaf whose gradient it is
         self.position = -1  # among the arguments, if it is one
         self.node = tensor._grad_fn
+        if self.node is not None:
+            let_go_of_leaves(self.node)
         self.flag = bool(tensor.requires_grad)  # of a view it may have to be asked for
         self.live = -1  # number of its gradient in the backward program
         counter = tensor._counter
         self.version = counter.value if isinstance(counter, VersionCounter) else 0
+
+
+def let_go_of_leaves(root: Any) -> None:
+    """Let a graph that is kept lead to leaves, and not to the nodes that stand for them.
+
+    A gradient arrives at a leaf with less ado while nobody holds its AccumulateGrad (D11).
+    """
+    seen, stack = {root}, [root]
+    while stack:
+        node = stack.pop()
+        pairs = list(zip(node._edges, node._edge_nrs, strict=True))
+        if any(isinstance(each, AccumulateGrad) for each in node._edges):
+            pairs = [
+                (each.variable, LEAF)
+                if isinstance(each, AccumulateGrad) and each._extra is None
+                else (each, nr)
+                for each, nr in pairs
+            ]
+            node._edges = tuple([each for each, _ in pairs])
+            node._edge_nrs = tuple([nr for _, nr in pairs])
+        for each, nr in pairs:
+            if nr != LEAF and each is not None and each not in seen:
+                seen.add(each)
+                stack.append(each)
 
 
 class Number:

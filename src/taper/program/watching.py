@@ -342,6 +342,25 @@ class Surroundings:
         return None
 
 
+class Arrays(Surroundings):
+    """The same walk, for one question: can the function reach arrays of NumPy's?"""
+
+    _found: str | None = None
+
+    @property
+    def refusal(self) -> str | None:
+        return self._found
+
+    @refusal.setter
+    def refusal(self, reason: str | None) -> None:
+        if reason is not None and ("NumPy" in reason or "too many" in reason):
+            self._found = reason
+
+    def found(self) -> str | None:
+        """What was found."""
+        return "the function can reach an array of NumPy's" if self.arrays else self._found
+
+
 _GONE = object()
 
 

@@ -43,6 +43,9 @@ class Backend(Protocol):
     def all_reduce(self, array: np.ndarray, op: RedOpType) -> None:
         """Combine the arrays of all members, for all."""
 
+    def all_reduce_each(self, arrays: Arrays, op: RedOpType) -> None:
+        """Do the same with several arrays of one dtype."""
+
     def reduce(self, array: np.ndarray, root: int, op: RedOpType) -> None:
         """Combine the arrays of all members, for one of them."""
 

@@ -20,6 +20,7 @@ from taper.distributed.backends.links import Links
 from taper.distributed.reduce_ops import FUNCTIONS, RedOpType
 from taper.distributed.stores import DistBackendError, Store
 
+_DIVIDED = (np.dtype(np.float32), np.dtype(np.float64))  # of which native code makes averages
 _SMALL = 8192  # bytes up to which every member combines everything: one phase, not two
 
 
@@ -113,6 +114,16 @@ class Host:
         """Combine the arrays of all members, for all."""
         self._reduce_whole(self._begin("ALLREDUCE", array.dtype, array.size, -1, op), array, op)
 
+    def all_reduce_each(self, arrays: Arrays, op: RedOpType) -> None:
+        """Do the same with several arrays of one dtype."""
+        if native is not None and arrays[0].dtype in _DIVIDED:
+            count = sum(each.size for each in arrays)
+            patience = self._begin("ALLREDUCE", arrays[0].dtype, count, -1, op)
+            if self._reduce_natively(patience, tuple(arrays), op):
+                return
+        for each in arrays:
+            self.all_reduce(each, op)
+
     def reduce(self, array: np.ndarray, root: int, op: RedOpType) -> None:
         """Combine the arrays of all members, for one of them."""
         self._reduce_whole(self._begin("REDUCE", array.dtype, array.size, root, op), array, op)
@@ -120,7 +131,10 @@ class Host:
     def _reduce_whole(self, patience: Patience, array: np.ndarray, op: RedOpType) -> None:
         if array.dtype.kind == "c":
             array = array.view(array.real.dtype)
-        if not self._reduce_natively(patience, array, op):
+        if self._reduce_natively(patience, (array,), op):
+            if array.dtype in _DIVIDED:
+                return
+        else:
             if array.nbytes <= _SMALL:
                 self._slot(self.rank, array.dtype)[: array.size] = array
                 self._meet(patience, True)
@@ -132,18 +146,20 @@ class Host:
                     self._reduce_chunk(patience, array[start:end], op, is_first)
         average(array, op, self.size)
 
-    def _reduce_natively(self, patience: Patience, array: np.ndarray, op: RedOpType) -> bool:
+    def _reduce_natively(
+        self, patience: Patience, arrays: tuple[np.ndarray, ...], op: RedOpType
+    ) -> bool:
         """Do the same without the GIL: a thread that waits for it at each chunk is late at all."""
-        if native is None or not array.size:
+        if native is None or not arrays[0].size:
             return False
         arena = self._arena
-        state = np.array([0, 0, arena.side, arena.phase], np.int64)
+        state = np.array([0, 0, arena.side, arena.phase, 0], np.int64)
         result: Any = None
 
         def attempt(seconds: float) -> bool:
             nonlocal result
             result = native.reduce_in(
-                arena.memory, arena.layout, array, op.value, _SMALL, state, seconds
+                arena.memory, arena.layout, arrays, op.value, _SMALL, state, seconds
             )
             arena.side, arena.phase = int(state[2]), int(state[3])
             return result != 1

@@ -228,6 +228,18 @@ class Mpi:
         patience = self._begin("ALLREDUCE", array.dtype, array.size, -1, op)
         self._reduce(array, op, patience, None)
 
+    def all_reduce_each(self, arrays: Arrays, op: RedOpType) -> None:
+        """Do the same with several arrays of one dtype: compared once, all sent at once."""
+        count = sum(each.size for each in arrays)
+        patience = self._begin("ALLREDUCE", arrays[0].dtype, count, -1, op)
+        forms = [_for_mpi(each, op) for each in arrays]
+        going = [self._comm.Iallreduce(mpi().IN_PLACE, form, kind) for form, kind in forms]
+        for array, (form, _), request in zip(arrays, forms, going, strict=True):
+            self._finish(request, patience)
+            if not np.may_share_memory(form, array):
+                array[:] = form
+            average(array, op, self.size)
+
     def reduce(self, array: np.ndarray, root: int, op: RedOpType) -> None:
         """Combine the arrays of all members, for one of them."""
         patience = self._begin("REDUCE", array.dtype, array.size, root, op)

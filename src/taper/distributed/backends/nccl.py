@@ -181,6 +181,11 @@ class Nccl:
         self._back(held, array)
         average(array, op, self.size)
 
+    def all_reduce_each(self, arrays: Arrays, op: RedOpType) -> None:
+        """Do the same with several arrays of one dtype."""
+        for each in arrays:
+            self.all_reduce(each, op)
+
     def reduce(self, array: np.ndarray, root: int, op: RedOpType) -> None:
         """Combine the arrays of all members, for one of them."""
         patience, kind = self._begin("REDUCE"), self._op(op)

@@ -195,7 +195,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Raise if the input has a dtype or size that does not fit the network."""
-        weight = getattr(self, self._flat_weights_names[0], None)
+        weight: Tensor = getattr(self, self._flat_weights_names[0])
         if input.dtype != weight.dtype and local.state.autocast is None:
             raise ValueError(
                 f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). "

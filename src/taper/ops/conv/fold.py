@@ -77,7 +77,7 @@ def im2col(
     batched = self.ndim == 4
     if not self.ndim:
         raise IndexError("Dimension specified as 1 but tensor has no dimensions")
-    if self.size or self.ndim < 2:
+    if self.size or self.ndim < 2 or (self.ndim == 2 and shape[1]):
         wrap_dim(min(self.ndim, 2), self.ndim)
     if self.ndim not in (3, 4) or 0 in shape[batched:]:
         raise RuntimeError(

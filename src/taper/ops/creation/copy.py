@@ -24,7 +24,7 @@ from taper.arrays.strides import (
 )
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
-from taper.autograd.views import bump_version, check_inplace, requires_grad
+from taper.autograd.views import bump_version, check_inplace, requires_grad, wants_grad
 from taper.device import CPU, contiguous_format, preserve_format, strided, usable
 from taper.factory import check_memory_format, refuse
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
@@ -662,6 +662,7 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     """
     if isinstance(value, Tensor):
         if value._array.ndim:
+            check_inplace(input, wants_grad(value), local.state)
             fill_with_tensor(input._array, value._array)
         if needs_record(input, value):
             return run_inplace(
@@ -669,6 +670,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
             )
         _write_apart(input._array, value._array)
     else:
+        if value.__class__ is complex:
+            check_inplace(input, False, local.state)
         number = filler(value, input.dtype, single=input._array.size == 1)
         if needs_record(input):
             return run_inplace(_fill_number_.op, (input, value), lambda to: to.fill(number))

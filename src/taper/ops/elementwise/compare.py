@@ -15,7 +15,7 @@ from taper import dtypes
 from taper.arrays.foreign import as_array, refuse_without_elements
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.strides import not_viewable, view_strides
-from taper.autograd.grad_mode import no_grad
+from taper.autograd.state import DUAL, NO_GRAD, local
 from taper.device import CPU
 from taper.dtypes import C_NAMES
 from taper.factory import allocate, finish
@@ -511,28 +511,42 @@ def logical_not(self: Array) -> Array:
     return np.logical_not(self)
 
 
-def _beside_history(function: Any) -> Any:
-    """Make the in-place form, which PyTorch keeps out of the graph: the target keeps its node."""
+def _beside_autograd(function: Any) -> Any:
+    """Make the in-place form, which autograd does not see: the target keeps node and tangent."""
     in_place = inplace_function(function)
 
-    def write(self: Tensor, other: Tensor) -> Tensor:
-        with no_grad():
-            written: Tensor = in_place(self, other)
+    def write(self: Tensor, *others: Tensor) -> Tensor:
+        state = local.state
+        mode = state.mode
+        state.mode = mode & ~DUAL | NO_GRAD
+        try:
+            written: Tensor = in_place(self, *others)
+        finally:
+            state.mode = mode
         return written
 
-    write.__doc__ = f"In-place version of `{function.op.name}`, unrecorded."
-    return composite(name=f"{function.op.name}_", public=False)(write)
+    return write
 
 
-logical_and_in_place = _beside_history(logical_and)
-logical_or_in_place = _beside_history(logical_or)
-logical_xor_in_place = _beside_history(logical_xor)
-_inverted_in_place = inplace_function(logical_not)
+def _recordless(function: Any) -> Any:
+    write = _beside_autograd(function)
+
+    def write_both(self: Tensor, other: Tensor) -> Tensor:
+        written: Tensor = write(self, other)
+        return written
+
+    write_both.__doc__ = f"In-place version of `{function.op.name}`, unrecorded."
+    return composite(name=f"{function.op.name}_", public=False)(write_both)
+
+
+logical_and_in_place = _recordless(logical_and)
+logical_or_in_place = _recordless(logical_or)
+logical_xor_in_place = _recordless(logical_xor)
+_inverted_in_place = _beside_autograd(logical_not)
 
 
 @composite(name="logical_not_", public=False)
 def logical_not_in_place(self: Tensor) -> Tensor:
     """In-place version of `logical_not`, unrecorded."""
-    with no_grad():
-        written: Tensor = _inverted_in_place(self)
+    written: Tensor = _inverted_in_place(self)
     return written

@@ -294,6 +294,11 @@ def float_power(input: Any, exponent: Any, *, out: Any = None) -> Any:
     if not isinstance(input, Tensor) and not isinstance(exponent, Tensor):
         raise invalid_combination("float_power", (input, exponent), _OVERLOADS)
     kind = _double_kind(input, exponent)
+    if isinstance(out, Tensor) and out.dtype is not kind:
+        raise RuntimeError(
+            f"the output given to float_power has dtype {out.dtype.scalar_type} but the "
+            f"operation's result requires dtype {kind.scalar_type}"
+        )
     return pow(_as_double(input, kind), _as_double(exponent, kind), out=out)
 
 

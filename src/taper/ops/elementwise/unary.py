@@ -366,7 +366,12 @@ def exp2(self: Array) -> Array:
     >>> taper.exp2(taper.tensor([0.0, 3.0]))
     tensor([1., 8.])
     """
-    return np.exp(self * _LN2) if self.dtype.kind == "c" else np.exp2(self)
+    if self.dtype.kind != "c":
+        return np.exp2(self)
+    scaled = np.array(self)  # part by part: a complex product of infinity is nan
+    scaled.real *= _LN2
+    scaled.imag *= _LN2
+    return np.exp(scaled)
 
 
 @derivative(exp2, wrt="self")
@@ -564,7 +569,7 @@ def logit(self: Array, eps: float | None = None) -> Array:
 def logit_self(grad, self, eps):
     slope = grad / (self * (1 - self))
     if eps is not None:
-        return inside(slope, (self >= eps) & (self <= 1 - eps))
+        return inside(slope, ~((self < eps) | (self > 1 - eps)))  # nan stays nan
     # Beyond 0 and 1 the function is nan, and so is its gradient.
     return _replaced(slope, (self < 0) | (self > 1), math.nan)
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from taper.arrays.layouts import laid_out_like
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, derivative, op
+
+
+def _fresh(result: Array, source: Array) -> Array:
+    """Lay a result out like its source, and never in the memory of that."""
+    found = laid_out_like(result, source)
+    return found.copy(order="K") if np.may_share_memory(found, source) else found
 
 
 def _check_number(function: str, name: str, number: Any) -> None:
@@ -50,7 +58,7 @@ def pixel_shuffle(self: Array, upscale_factor: int) -> Array:
         )
     rest = channels // (r * r)
     blocks = self.reshape(math.prod(lead), rest, r, r, height, width).transpose(0, 1, 4, 2, 5, 3)
-    return laid_out_like(blocks.reshape(*lead, rest, height * r, width * r), self)
+    return _fresh(blocks.reshape(*lead, rest, height * r, width * r), self)
 
 
 @derivative(pixel_shuffle, wrt="self")
@@ -94,7 +102,7 @@ def pixel_unshuffle(self: Array, downscale_factor: int) -> Array:
     if not self.size:
         return self.copy()  # in the shape it had, as in PyTorch
     blocks = self.reshape(-1, channels, height // r, r, width // r, r).transpose(0, 1, 3, 5, 2, 4)
-    return laid_out_like(blocks.reshape(*lead, channels * r * r, height // r, width // r), self)
+    return _fresh(blocks.reshape(*lead, channels * r * r, height // r, width // r), self)
 
 
 @derivative(pixel_unshuffle, wrt="self")
@@ -134,7 +142,7 @@ def channel_shuffle(self: Array, groups: int) -> Array:
             f"{groups} groups."
         )
     parts = self.reshape(batch, groups, channels // groups, *rest)
-    return laid_out_like(parts.swapaxes(1, 2).reshape(self.shape), self)
+    return _fresh(parts.swapaxes(1, 2).reshape(self.shape), self)
 
 
 @derivative(channel_shuffle, wrt="self")

@@ -57,7 +57,11 @@ def _room_for(array: ndarray, mask: ndarray) -> ndarray:
 def fill_number(self: Array, mask: Array, value: Any) -> Array:
     """Copy with a number where the mask is true."""
     _check_mask(mask, "masked_fill_")
-    number = filler(value, dtypes.FROM_NUMPY[self.dtype])
+    try:
+        number = filler(value, dtypes.FROM_NUMPY[self.dtype])
+    except RuntimeError:
+        common_shape(mask.shape, self.shape)
+        raise
     if native is not None:
         quick = native.filled_where(self, mask, number)  # 1.3 us less
         if quick is not None:
@@ -173,10 +177,11 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
         _check_mask(array, "masked_fill_")
         if tensor:
             _check_value(value._array)
+        _check_room(target.shape, array.shape)
+        if tensor:
             given = _fitting(value._array, target.dtype)
         else:
             given = filler(value, dtypes.FROM_NUMPY[target.dtype])
-        _check_room(target.shape, array.shape)
         if 0 in target.strides and target.size > 1:
             warn_user(
                 "Use of masked_fill_ on expanded tensors is deprecated. Please clone() the tensor "

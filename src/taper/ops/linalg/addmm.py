@@ -233,7 +233,7 @@ def baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: 
     """
     existing_dim(0, batch1.ndim)
     wrap_dim(1, batch1.ndim)
-    wrap_dim(2, batch2.ndim)
+    existing_dim(2, batch2.ndim)
     expand_to(self, (*batch1.shape[:2], batch2.shape[2]))
     if self.dtype != batch1.dtype != batch2.dtype or self.dtype != batch2.dtype == batch1.dtype:
         names = [C_NAMES[dtypes.FROM_NUMPY[each.dtype]] for each in (self, batch1, batch2)]
@@ -289,7 +289,7 @@ def addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Any = 1, alpha: A
 
 def _check_addbmm(self: ndarray, batch1: ndarray, batch2: ndarray) -> None:
     existing_dim(1, batch1.ndim)
-    wrap_dim(2, batch2.ndim)
+    existing_dim(2, batch2.ndim)
     expand_to(self, (batch1.shape[1], batch2.shape[2]))
     for name, stack in (("batch1", batch1), ("batch2", batch2)):
         if stack.ndim != 3:

@@ -165,14 +165,15 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     tensor([[2.]])
     """
     check_tensors("cholesky", input=input)
-    warn_once(_OLDER)
     if out is not None:
-        warn_once(_OLDER)  # PyTorch's function with `out` calls the one without
 
         def row_major(*given: Any) -> Any:
+            warn_once(_OLDER)
+            warn_once(_OLDER)  # PyTorch's function with `out` calls the one without
             return older_cholesky(*given).contiguous()
 
         return write_out("cholesky", row_major, (input, upper), out, None, None)
+    warn_once(_OLDER)
     return older_cholesky(input, upper)
 
 

@@ -467,8 +467,15 @@ def product_into(
 ) -> Tensor:
     """Write a product into `out=`: a vector times a matrix is a matrix of one row."""
     written: Tensor
-    if [each.ndim for each in arguments[:2] if isinstance(each, Tensor)] != [1, 2]:
-        written = compute_into(function, compute, arguments, out, same_dtype)
+    ndims = [each.ndim for each in arguments[:2] if isinstance(each, Tensor)]
+    if ndims != [1, 2]:
+
+        def checked(*given: Any) -> Tensor:
+            if ndims == [2, 2] and given[0]._array.shape[1] == given[1]._array.shape[0]:
+                same_dtype(out._array, given[0]._array)
+            return compute(*given)
+
+        written = compute_into(function, checked, arguments, out, same_dtype)
         return written
 
     def row(*given: Any) -> Tensor:

@@ -48,10 +48,9 @@ def _check_values(
 
 
 def _check_nll(array: np.ndarray, target: np.ndarray, spatial: bool) -> None:
-    if target.dtype != INT64 and target.dtype != np.uint8:
-        raise RuntimeError(
-            f"expected target dtype to be Long or Byte, but got {scalar_type(target.dtype)}"
-        )
+    if not spatial and target.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    _check_kind(target)
     if spatial:
         if target.ndim != 3:
             raise RuntimeError(
@@ -62,8 +61,13 @@ def _check_nll(array: np.ndarray, target: np.ndarray, spatial: bool) -> None:
             raise RuntimeError(
                 f"size mismatch (got input: {list(array.shape)} , target: {list(target.shape)}"
             )
-    elif target.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+
+
+def _check_kind(target: np.ndarray) -> None:
+    if target.dtype != INT64 and target.dtype != np.uint8:
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {scalar_type(target.dtype)}"
+        )
 
 
 class Picked:
@@ -358,6 +362,7 @@ def _nll_loss(
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if len(shape) == 1:
         if len(wanted) == 1 and wanted[0] != 1:
+            _check_kind(target._array)
             raise ValueError(
                 f"For 1D input, 1D target must have size 1, but got target size: {wanted[0]}"
             )

@@ -55,7 +55,7 @@ def _layer(
     hx: ndarray,
     cx: ndarray | None,
     reverse: bool,
-    batch_sizes: Sequence[int],
+    batch_sizes: tuple[int, ...],
     mode: int,
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
     output, state, cells, workspace = kernels.forward(

@@ -13,7 +13,7 @@ import numpy as np
 
 from taper import return_types
 from taper.arrays.elements import INT64
-from taper.arrays.layouts import PRESERVED
+from taper.arrays.layouts import PRESERVED, ROW_MAJOR
 from taper.arrays.native import native
 from taper.arrays.reduction import ABSENT, Shape, refuse_empty
 from taper.arrays.strides import wrap_dim
@@ -357,6 +357,7 @@ def median_all_tangent(self: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
     returns=return_types.median,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
     **_PAIR,
 )
 def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
@@ -371,6 +372,7 @@ def median_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Arr
     returns=return_types.nanmedian,
     public=False,
     method=False,
+    layout=ROW_MAJOR,
     **_PAIR,
 )
 def nanmedian_dim(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:

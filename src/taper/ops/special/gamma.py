@@ -91,7 +91,7 @@ def igamma(self: Array, other: Array) -> Array:
 
 
 @derivative(igamma, wrt="self")
-def igamma_self(grad, self, other):
+def igamma_self(grad):
     raise no_formula("igamma: input")
 
 
@@ -124,7 +124,7 @@ def igammac(self: Array, other: Array) -> Array:
 
 
 @derivative(igammac, wrt="self")
-def igammac_self(grad, self, other):
+def igammac_self(grad):
     raise no_formula("igammac: input")
 
 

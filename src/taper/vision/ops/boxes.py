@@ -120,13 +120,16 @@ def _corners(boxes: Tensor, is_first: bool, fmt: str = "xyxy") -> tuple[Tensor, 
     return (start, end) if fmt == "xyxy" else (start - end / 2, start + end / 2)
 
 
-def _common_and_all(boxes1: Tensor, boxes2: Tensor, fmt: str) -> tuple[Tensor, Tensor]:
+def _common_and_all(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> tuple[Tensor, Tensor]:
     """Return for each pair of boxes the area they share and the area they cover together."""
     area1, area2 = box_area(boxes1, fmt), box_area(boxes2, fmt)
     (start1, end1), (start2, end2) = _corners(boxes1, True, fmt), _corners(boxes2, False, fmt)
     sides = _wide(minimum(end1, end2) - maximum(start1, start2))
     common = _product(sides.clamp(min=0))
     return common, area1[..., None] + area2[..., None, :] - common
+
+
+_box_inter_union = _common_and_all  # torchvision's name, which ignite imports
 
 
 def box_iou(boxes1: Tensor, boxes2: Tensor, fmt: str = "xyxy") -> Tensor:
