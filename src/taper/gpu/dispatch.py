@@ -361,11 +361,11 @@ def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, **_: Any) -
 
 
 def _like(value: Any) -> Any:
-    def make(
-        array: Any, *given: Any, dtype: Any = None, order: str = "K", shape: Any = None, **_: Any
-    ) -> Any:
+    def make(array: Any, *given: Any, **options: Any) -> Any:
         given_value, given = (given[0], given[1:]) if value is None else (value, given)
-        dtype = given[0] if given else dtype
+        options = dict(zip(("dtype", "order", "subok", "shape"), given, strict=False), **options)
+        dtype, shape = options.get("dtype"), options.get("shape")
+        order = options.get("order", "K")
         kind = array.dtype if dtype is None else np.dtype(dtype)
         if shape is not None:
             shape = (shape,) if isinstance(shape, int) else tuple(shape)
