@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import taper
 from taper import nn
 from taper.nn import functional as F
+from taper.program.watching import Watcher
 
 
 def times_two(x: Any) -> Any:
@@ -359,3 +362,25 @@ def test_a_module_in_pieces_has_its_modules_captured_once_each():
     heads = [each.split(":")[0] for each in captured.explain().splitlines()]
     named = [each for each in heads if each in ("Sequential", "Linear", "Telling")]
     assert named == ["Sequential", "Linear", "Telling", "Linear"]
+
+
+def test_what_the_collector_finalizes_is_not_the_functions_doing():
+    """A finalizer that runs in the middle of a recording made the function one with effects."""
+    seen = []
+
+    class Garbage:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            seen.append(time.time())
+
+    garbage = [Garbage() for _ in range(3)]
+    with Watcher() as watcher:
+        garbage.clear()
+        lists = [[] for _ in range(100_000)]
+    assert watcher.effect is None
+    assert not seen
+    del lists
+    gc.collect()
+    assert len(seen) == 3

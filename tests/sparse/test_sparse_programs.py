@@ -156,6 +156,16 @@ def test_shape_that_cannot_be_read_off_is_refused(layout, begins, plain, values,
         getattr(taper, f"sparse_{layout}_tensor")(begins, plain, values)
 
 
+@pytest.mark.parametrize("dense_dim", [-1, 2, 2**62])
+def test_dimensions_that_cannot_be_stored_whole_are_refused(dense_dim):
+    with pytest.raises(RuntimeError, match=rf"must be in .0,1. range, but {dense_dim} is given"):
+        taper.ones(2, 2, 4).to_sparse_csr(dense_dim)
+    with pytest.raises(
+        RuntimeError, match="coo_to_sparse_csr: conversion from Sparse to SparseCsr"
+    ):
+        taper.ones(2, 2).to_sparse().to_sparse_csr(dense_dim)
+
+
 def test_shape_is_read_off_whole_indices():
     with pytest.raises(NotImplementedError, match="estimate_.* not implemented for 'Float'"):
         taper.sparse_csr_tensor([0.0, 1.0], [0.0], [1.0])

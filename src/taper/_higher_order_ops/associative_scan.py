@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from taper.func import vmap
+from taper.func.vmap import vmap
 from taper.ops.shape.split import cat, stack
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_leaves, tree_unflatten

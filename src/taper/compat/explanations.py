@@ -24,7 +24,7 @@ INSTEAD = {
     "small numbers": "use int8, float16, bfloat16 or complex64",
     "nested": "pad to one length with `torch.nn.utils.rnn.pad_sequence`",
     "other devices and their libraries": "the function without that prefix runs on the CPU",
-    "symbolic shapes and captured control flow": "use Python's `if`, `while` and integers",
+    "symbolic shapes": "use integers and tensors",
     "TorchScript and PyTorch's C++ parts": "call the Python function or module itself",
     "data pipes": "use `torch.utils.data.Dataset` and `IterableDataset`",
     "removed": "use its successor in `torch.linalg`",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import collections
 import functools
+import gc
 import os
 import sys
 import sysconfig
@@ -67,11 +68,16 @@ class Watcher:
         self.reads = False  # whether the code has got a number that it must not look at
 
     def __enter__(self) -> Watcher:
+        # What the garbage collector finalizes meanwhile would be taken for the function's doing.
+        self._collects = gc.isenabled()
+        gc.disable()
         sys.setprofile(self._see)
         return self
 
     def __exit__(self, *_: object) -> None:
         sys.setprofile(None)
+        if self._collects:
+            gc.enable()
 
     def _see(self, frame: types.FrameType, event: str, argument: Any) -> None:
         code = frame.f_code

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.strides import existing_dim
 from taper.device import (
     layout as Layout,
 )
@@ -126,6 +127,22 @@ def _sparse_to_coordinates(x: SparseTensor, sparse_dim: int | None) -> Tensor:
     return made
 
 
+def _check_dense_dim(x: Tensor, name: str, dense_dim: int) -> None:
+    """Raise unless a tensor has so many dimensions that can be stored whole."""
+    if isinstance(x, SparseTensor):
+        before = str(x.layout).rpartition("_")[2]
+        kind = "Sparse" if before == "coo" else f"Sparse{before.capitalize()}"
+        raise RuntimeError(
+            f"{'coo_' if before == 'coo' else ''}to_sparse_{name}: conversion from {kind} to "
+            f"Sparse{name.capitalize()} with dense_dim argument given is not supported"
+        )
+    if not 0 <= dense_dim <= x.ndim - 2:
+        raise RuntimeError(
+            f"dense_to_sparse_{name}: dense_dim argument must be in [0,{x.ndim - 2}] range, but "
+            f"{dense_dim} is given"
+        )
+
+
 def _to_compressed(x: Tensor, kind: Any, blocks: Any, dense_dim: int | None) -> Tensor:
     name = str(kind)[-3:]
     if kind in BLOCKS:
@@ -136,15 +153,15 @@ def _to_compressed(x: Tensor, kind: Any, blocks: Any, dense_dim: int | None) -> 
                 f"dense_to_sparse_{name}: blocksize needs to be a tuple of size 2, but got "
                 f"{len(blocks)}"
             )
-        inner = len(x.shape) - (dense_dim or 0)
-        if inner < 2:
-            raise IndexError("Dimension specified as -2 but tensor has no dimensions")
-        rows, columns = x.shape[inner - 2], x.shape[inner - 1]
+        whole = dense_dim or 0
+        rows, columns = (x.shape[existing_dim(each - whole, x.ndim)] for each in (-2, -1))
         if rows % blocks[0] or columns % blocks[1]:
             raise RuntimeError(
                 f"dense_to_sparse_{name}: tensor sparse size ({rows},{columns}) must be divisible "
                 f"by given blocksize ({blocks[0]},{blocks[1]})"
             )
+    if dense_dim is not None:
+        _check_dense_dim(x, name, dense_dim)
     if x.ndim < 2:
         raise IndexError(
             f"select(): index 1 out of range for tensor of size [{x.numel()}, {x.ndim}] at "
