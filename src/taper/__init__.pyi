@@ -5178,12 +5178,12 @@ def sort(input: Tensor, dim: _int = -1, descending: _bool = False, *, stable: _b
         values=tensor([1., 2., 3.]),
         indices=tensor([1, 2, 0]))
     """
-def sparse_bsc_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+def sparse_bsc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
     """Make a sparse tensor of blocks, by columns.
 
     Args:
-        compressed_indices: ccol_indices: where the elements of each begin, and the end of the last.
-        plain_indices: the row of each element.
+        ccol_indices: where the elements of each column begin, and the end of the last.
+        row_indices: the row of each element.
         values: the elements, or blocks of them.
         size: the shape; by default as large as the indices need.
         dtype: dtype of the elements; by default that of `values`.
@@ -5197,12 +5197,12 @@ def sparse_bsc_tensor(compressed_indices: Any, plain_indices: Any, values: Any, 
         tensor([[0., 3.],
                 [4., 0.]])
     """
-def sparse_bsr_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+def sparse_bsr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
     """Make a sparse tensor of blocks, by rows.
 
     Args:
-        compressed_indices: crow_indices: where the elements of each begin, and the end of the last.
-        plain_indices: the column of each element.
+        crow_indices: where the elements of each row begin, and the end of the last.
+        col_indices: the column of each element.
         values: the elements, or blocks of them.
         size: the shape; by default as large as the indices need.
         dtype: dtype of the elements; by default that of `values`.
@@ -5264,12 +5264,12 @@ def sparse_coo_tensor(indices: Any = None, values: Any = None, size: _Ints | Non
                values=tensor([3., 4.]),
                size=(2, 3), nnz=2, layout=torch.sparse_coo)
     """
-def sparse_csc_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+def sparse_csc_tensor(ccol_indices: Any, row_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
     """Make a sparse tensor compressed by columns.
 
     Args:
-        compressed_indices: ccol_indices: where the elements of each begin, and the end of the last.
-        plain_indices: the row of each element.
+        ccol_indices: where the elements of each column begin, and the end of the last.
+        row_indices: the row of each element.
         values: the elements, or blocks of them.
         size: the shape; by default as large as the indices need.
         dtype: dtype of the elements; by default that of `values`.
@@ -5283,12 +5283,12 @@ def sparse_csc_tensor(compressed_indices: Any, plain_indices: Any, values: Any, 
         tensor([[0., 3.],
                 [4., 0.]])
     """
-def sparse_csr_tensor(compressed_indices: Any, plain_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
+def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: _Ints | None = None, *, dtype: _dtype | None = None, layout: _layout | None = None, device: _Device | None = None, pin_memory: _bool = False, requires_grad: _bool = False, check_invariants: _bool | None = None) -> Tensor:
     """Make a sparse tensor compressed by rows.
 
     Args:
-        compressed_indices: crow_indices: where the elements of each begin, and the end of the last.
-        plain_indices: the column of each element.
+        crow_indices: where the elements of each row begin, and the end of the last.
+        col_indices: the column of each element.
         values: the elements, or blocks of them.
         size: the shape; by default as large as the indices need.
         dtype: dtype of the elements; by default that of `values`.
