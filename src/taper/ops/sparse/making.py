@@ -311,10 +311,8 @@ _MAKER_TEXT = """Make a sparse tensor {text}.
     """
 
 
-def _maker(kind: Layout, text: str, example: str) -> None:
-    name = f"sparse_{str(kind)[-3:]}_tensor"
-
-    def of_rows(
+def _by_rows(kind: Layout, name: str) -> Any:
+    def make(
         crow_indices: Any,
         col_indices: Any,
         values: Any,
@@ -330,7 +328,11 @@ def _maker(kind: Layout, text: str, example: str) -> None:
         parts = (crow_indices, col_indices, values)
         return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
 
-    def of_columns(
+    return make
+
+
+def _by_columns(kind: Layout, name: str) -> Any:
+    def make(
         ccol_indices: Any,
         row_indices: Any,
         values: Any,
@@ -346,10 +348,15 @@ def _maker(kind: Layout, text: str, example: str) -> None:
         parts = (ccol_indices, row_indices, values)
         return _compressed(name, kind, parts, size, dtype, device, requires_grad, check_invariants)
 
-    make: Any = of_columns
-    words = ("ccol_indices", "row_indices", "column", "row")
-    if kind in (sparse_csr, sparse_bsr):
-        make, words = of_rows, ("crow_indices", "col_indices", "row", "column")
+    return make
+
+
+def _maker(kind: Layout, text: str, example: str) -> None:
+    name = f"sparse_{str(kind)[-3:]}_tensor"
+    if kind in ROWS_FIRST:
+        make, words = _by_rows(kind, name), ("crow_indices", "col_indices", "row", "column")
+    else:
+        make, words = _by_columns(kind, name), ("ccol_indices", "row_indices", "column", "row")
     make.__name__ = make.__qualname__ = name
     make.__module__ = __name__
     said = dict(zip(("compressed", "plain", "line", "across"), words, strict=True))
