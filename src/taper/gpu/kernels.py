@@ -37,6 +37,7 @@ class Kernels:
         self.runtime = runtime
         self._plans: dict[Any, Any] = {}
         self._forms: dict[Any, Any] = {}
+        self._named: dict[tuple[str, str, np.dtype, int], Any] = {}
         self._modules: dict[Any, tuple[Any, dict[str, Any]]] = {}
 
     # --- launching -------------------------------------------------------------------------------
@@ -73,6 +74,15 @@ class Kernels:
             kernel = raw.kernel
             _kept.append(kernel)
             found = module[1][name] = _ready(kernel)
+        return found
+
+    def of(self, file: str, name: str, dtype: np.dtype, log: int = 0) -> Any:
+        """A kernel from such a file for elements of a dtype."""
+        found = self._named.get((file, name, dtype, log))
+        if found is None:
+            stored, computed = TYPES[dtype]
+            found = self.named(file, name, T=stored, C=computed, LOG=log)
+            self._named[file, name, dtype, log] = found
         return found
 
     # --- element by element ----------------------------------------------------------------------
@@ -349,7 +359,7 @@ class Kernels:
 
 
 _OPTIONS = ("-std=c++17",)
-_WITH_MUCH_SHARED_MEMORY = ("recurrent",)
+_WITH_MUCH_SHARED_MEMORY = ("recurrent", "attention")
 _MOST_SHARED = 224 * 1024
 
 
