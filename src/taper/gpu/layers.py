@@ -69,29 +69,79 @@ def max_pool_gradient(kernels: Any, grad: Any, self: Any, *rest: Any, indices: A
     return out
 
 
-def _takes_convolution(
-    input: Any, weight: Any, stride: Any, transposed: bool, groups: int, *more: Any
-) -> bool:
-    return (
-        input.ndim == 4
-        and len(stride) == 2
-        and not transposed
-        and groups == 1
-        and input.size > 0
-        and weight.size > 0
-        and input.shape[1] == weight.shape[1]
-        and _are_plain(input, weight, *more)
-    )
+class _Convolution:
+    """What a convolution of pictures as a product of matrices needs to know, by its form."""
+
+    def __init__(self, shape: Any, weight: Any, how: Any) -> None:
+        self.outputs, channels, *kernel = weight
+        stride, padding, dilation = how
+        self.lengths = tuple(
+            [
+                (length + 2 * p - d * (k - 1) - 1) // s + 1
+                for length, k, s, p, d in zip(
+                    shape[2:], kernel, stride, padding, dilation, strict=True
+                )
+            ]
+        )
+        self.batch, self.places = shape[0], math.prod(self.lengths)
+        self.inner = channels * math.prod(kernel)
+        self.columns = (self.inner, self.batch * self.places)
+        self.turned = (self.outputs, self.batch * self.places)
+        self.matrix = (self.outputs, self.inner)
+        self.out = (self.batch, self.outputs, *self.lengths)
+        self.numbers = (*shape, *self.lengths, *kernel, *stride, *padding, *dilation)
+        self.blocks = [_blocks(math.prod(each)) for each in (self.columns, shape, self.turned)]
+
+    def patches(self, kernels: Any, input: Any) -> Any:
+        """The patches of pictures as a matrix (channels x kernel, batch x places)."""
+        out = empty(self.columns, input.dtype)
+        function = kernels.of("rows", "patches", input.dtype)
+        kernels.launch(function, self.blocks[0], 256, (out, input, *self.numbers))
+        return out
+
+    def gathered(self, kernels: Any, columns: Any, input: Any) -> Any:
+        """The sums of what patches have of each element."""
+        out = empty(input.shape, input.dtype)
+        function = kernels.of("rows", "patches_backward", input.dtype)
+        kernels.launch(function, self.blocks[1], 256, (out, columns, *self.numbers))
+        return out
+
+    def turn(self, kernels: Any, out: Any, array: Any, sizes: Any, bias: Any = None) -> Any:
+        """Let the first two dimensions change places, and add a bias to what is then the second."""
+        function = kernels.of("rows", "turn", out.dtype)
+        given = array if bias is None else bias
+        args = (out, array, given, *sizes, self.places, int(bias is not None))
+        kernels.launch(function, self.blocks[2], 256, args)
+        return out
 
 
-def _patches(kernels: Any, input: Any, weight: Any, lengths: Any, *how: Any) -> Any:
-    """The patches of pictures as a matrix (channels x kernel, batch x places)."""
-    rows = input.shape[1] * math.prod(weight.shape[2:])
-    out = empty((rows, input.shape[0] * math.prod(lengths)), input.dtype)
-    function = kernels.of("rows", "patches", input.dtype)
-    args = (out, input, *input.shape, *lengths, *weight.shape[2:], *sum(map(tuple, how), ()))
-    kernels.launch(function, _blocks(out.size), 256, args)
-    return out
+_convolutions: dict[Any, Any] = {}
+_MOST_CONVOLUTIONS = 4096
+
+
+def _convolution(
+    input: Any, weight: Any, transposed: bool, groups: int, how: Any, *more: Any
+) -> Any:
+    """What to do for a convolution, or NotImplemented."""
+    if transposed or groups != 1 or not _are_plain(input, weight, *more):
+        return NotImplemented
+    key = (input.shape, weight.shape, *map(tuple, how))
+    found = _convolutions.get(key)
+    if found is None:
+        found = NotImplemented
+        if (
+            input.ndim == 4
+            and len(how[0]) == 2
+            and input.size
+            and weight.size
+            and input.shape[1] == weight.shape[1]
+        ):
+            form = _Convolution(*key[:2], key[2:])
+            found = form if min(form.lengths) > 0 else NotImplemented
+        if len(_convolutions) > _MOST_CONVOLUTIONS:
+            _convolutions.clear()
+        _convolutions[key] = found
+    return found
 
 
 @own("convolution")
@@ -108,26 +158,23 @@ def convolution(
     groups: int,
 ) -> Any:
     """A convolution of pictures as a product of matrices."""
-    if not _takes_convolution(input, weight, stride, transposed, groups, bias):
-        return NotImplemented
-    lengths = [
-        (length + 2 * p - d * (k - 1) - 1) // s + 1
-        for length, k, s, p, d in zip(
-            input.shape[2:], weight.shape[2:], stride, padding, dilation, strict=True
-        )
-    ]
-    if min(lengths) < 1:
-        return NotImplemented
-    columns = _patches(kernels, input, weight, lengths, stride, padding, dilation)
-    outputs = weight.shape[0]
-    flat = np.matmul(weight.reshape(outputs, -1), columns).reshape(outputs, len(input), -1)
-    out = empty((len(input), outputs, math.prod(lengths)), input.dtype)
-    turned = flat.transpose(1, 0, 2)
-    if bias is None:
-        out[...] = turned
-    else:
-        np.add(turned, bias.reshape(-1, 1), out=out)
-    return out.reshape(len(input), outputs, *lengths)
+    form = _convolution(input, weight, transposed, groups, (stride, padding, dilation), bias)
+    if form is NotImplemented:
+        return form
+    columns = form.patches(kernels, input)
+    weights = _as(weight, form.matrix)
+    product = state.runtime.product
+    if form.places == 1 and bias is None:  # nothing has to change places
+        flat = empty((form.batch, form.outputs), input.dtype)
+        product(columns.T, weights.T, flat)
+        return _as(flat, form.out)
+    flat = empty(form.turned, input.dtype)
+    product(weights, columns, flat)
+    out = empty(form.out, input.dtype)
+    return form.turn(kernels, out, flat, (form.outputs, form.batch), bias)
+
+
+_as = np.ndarray.reshape  # of an array that lies row by row
 
 
 @own("convolution_backward")
@@ -146,30 +193,27 @@ def convolution_gradients(
     needs: Any,
 ) -> Any:
     """The gradients of input, weight and bias of such a convolution."""
-    if not _takes_convolution(input, weight, stride, transposed, groups, grad):
+    form = _convolution(input, weight, transposed, groups, (stride, padding, dilation), grad)
+    if form is NotImplemented or grad.shape != form.out:
         return NotImplemented
-    batch, outputs, *lengths = grad.shape
     for_input = for_weight = for_bias = None
-    # A copy: (outputs, batch x places).
-    turned = grad.reshape(batch, outputs, -1).transpose(1, 0, 2).reshape(outputs, -1)
+    if form.places == 1:
+        turned = _as(grad, (form.batch, form.outputs)).T
+    else:
+        turned = empty(form.turned, grad.dtype)
+        form.turn(kernels, turned, grad, (form.batch, form.outputs))
+    product = state.runtime.product
     if needs[0]:
-        columns = np.matmul(weight.reshape(outputs, -1).T, turned)
-        for_input = _gathered(kernels, columns, input, weight, lengths, stride, padding, dilation)
+        columns = empty(form.columns, grad.dtype)
+        product(_as(weight, form.matrix).T, turned, columns)
+        for_input = form.gathered(kernels, columns, input)
     if needs[1]:
-        columns = _patches(kernels, input, weight, lengths, stride, padding, dilation)
-        for_weight = np.matmul(turned, columns.T).reshape(weight.shape)
+        columns = form.patches(kernels, input)
+        for_weight = empty(weight.shape, weight.dtype)
+        product(turned, columns.T, _as(for_weight, form.matrix))
     if needs[2]:
         for_bias = np.add.reduce(turned, axis=1)
     return for_input, for_weight, for_bias
-
-
-def _gathered(kernels: Any, columns: Any, input: Any, weight: Any, lengths: Any, *how: Any) -> Any:
-    """Sum what the patches have of each element."""
-    out = empty(input.shape, input.dtype)
-    function = kernels.of("rows", "patches_backward", input.dtype)
-    args = (out, columns, *input.shape, *lengths, *weight.shape[2:], *sum(map(tuple, how), ()))
-    kernels.launch(function, _blocks(out.size), 256, args)
-    return out
 
 
 # --- batch norm ----------------------------------------------------------------------------------
@@ -197,16 +241,23 @@ def batch_norm(
         return NotImplemented
     places = math.prod(input.shape[2:])
     out = empty(input.shape, input.dtype)
-    mean, inverse, variance = (empty((channels,), input.dtype) for _ in range(3))
-    function = kernels.of("channels", "statistics", input.dtype)
-    args = (mean, inverse, variance, input, batch, channels, places, np.float64(eps))
-    kernels.launch(function, channels, 512, args)
-    function = kernels.of("channels", "normalised", input.dtype)
+    mean, inverse, variance = [empty((channels,), input.dtype) for _ in range(3)]
     given = [input if each is None else each for each in (weight, bias)]
     has = [int(each is not None) for each in (weight, bias)]
-    args = (out, input, mean, inverse, *given, input.size, channels, places, *has)
-    kernels.launch(function, _blocks(input.size), 256, args)
+    at_once = int(_is_short(batch * places, channels))
+    function = kernels.of("channels", "statistics", input.dtype)
+    args = (mean, inverse, variance, input, batch, channels, places, np.float64(eps))
+    kernels.launch(function, channels, 512, (*args, out, *given, *has, at_once))
+    if not at_once:
+        function = kernels.of("channels", "normalised", input.dtype)
+        args = (out, input, mean, inverse, *given, input.size, channels, places, *has)
+        kernels.launch(function, _blocks(input.size), 256, args)
     return out, mean, inverse, variance
+
+
+def _is_short(count: int, channels: int) -> bool:
+    """Whether the block that has summed a channel may also write it: others have work enough."""
+    return count <= 16384 and (channels >= 64 or count <= 4096)
 
 
 @own("native_batch_norm_all")
@@ -230,15 +281,16 @@ def batch_norm_gradients(
         return NotImplemented
     batch, channels = input.shape[:2]
     places = math.prod(input.shape[2:])
-    for_weight, for_bias = (empty((channels,), input.dtype) for _ in range(2))
+    for_weight, for_bias = empty((channels,), input.dtype), empty((channels,), input.dtype)
+    found = empty(input.shape, input.dtype) if needs[0] else None
+    given = input if weight is None else weight
+    at_once = int(found is not None and _is_short(batch * places, channels))
     function = kernels.of("channels", "sums", input.dtype)
     args = (for_weight, for_bias, grad, input, mean, inverse, batch, channels, places)
-    kernels.launch(function, channels, 512, args)
-    found = None
-    if needs[0]:
-        found = empty(input.shape, input.dtype)
+    more = (grad if found is None else found, given, int(weight is not None), at_once)
+    kernels.launch(function, channels, 512, (*args, *more))
+    if found is not None and not at_once:
         function = kernels.of("channels", "input_gradient", input.dtype)
-        given = input if weight is None else weight
         sums = (for_weight, for_bias, input.size, channels, places, int(weight is not None))
         kernels.launch(
             function, _blocks(input.size), 256, (found, grad, input, mean, inverse, given, *sums)
@@ -246,18 +298,25 @@ def batch_norm_gradients(
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
 
 
-def _move(plain: Any) -> Any:
-    """The running statistics in one pass."""
+def _follow(plain: Any) -> Any:
+    """The running statistics, both in one pass."""
 
-    def move(running: Any, found: Any, momentum: float, factor: float) -> None:
+    def follow(
+        running_mean: Any, running_var: Any, mean: Any, variance: Any, momentum: float, array: Any
+    ) -> None:
         kernels = state.runtime.kernels
-        if kernels is None or not _are_plain(running, found) or running.itemsize == 2:
-            plain(running, found, momentum, factor)
+        arrays = [each._array for each in (running_mean, running_var, mean, variance)]
+        if kernels is None or arrays[0].itemsize == 2 or not _are_plain(*arrays):
+            plain(running_mean, running_var, mean, variance, momentum, array)
             return
-        numbers = [np.asarray(each, running.dtype) for each in (1.0 - momentum, momentum * factor)]
-        kernels.blend("a * c + b * d", (running, found, *numbers), running)
+        channels = array.shape[1]
+        count = array.size // channels
+        unbiased = count / (count - 1) if count > 1 else math.inf
+        numbers = [np.float64(each) for each in (1.0 - momentum, momentum, momentum * unbiased)]
+        function = kernels.of("channels", "follow", arrays[0].dtype)
+        kernels.launch(function, (channels + 255) // 256, 256, (*arrays, channels, *numbers))
 
-    return move
+    return follow
 
 
-helpers["taper.ops.norm.batch", "_move"] = _move
+helpers["taper.ops.norm.batch", "follow"] = _follow

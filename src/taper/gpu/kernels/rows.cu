@@ -264,6 +264,18 @@ extern "C" __global__ void patches(
     }
 }
 
+// Let the first two dimensions of an array (first, second, places) change places; a number is added for each `first`.
+extern "C" __global__ void turn(
+    T *out, const T *__restrict__ in, const T *__restrict__ bias, long long first, long long second, long long places,
+    long long has_bias) {
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < first * second * places;
+         i += (long long)gridDim.x * blockDim.x) {
+        const long long place = i % places, a = i / places % first, b = i / places / first;
+        const T found = in[(a * second + b) * places + place];
+        out[i] = has_bias ? put<T>((C)load(found) + (C)load(bias[a])) : found;
+    }
+}
+
 // The way back: each pixel sums what patches have of it.
 extern "C" __global__ void patches_backward(
     T *out, const T *__restrict__ in, long long batch, long long planes, long long height, long long width,
