@@ -30,6 +30,7 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import NUMBERS
+from taper.ops.elementwise.arithmetic import negated
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import inside, reciprocal, rsqrt
 from taper.tensor import is_complex
@@ -354,7 +355,7 @@ def atan2_all(grad, self, other, needs):
     square = self * self + other * other
     inverse = inside(reciprocal(square), square != 0)
     for_self = grad * other * inverse if needs[0] else None
-    return for_self, (grad * -self * inverse if needs[1] else None)
+    return for_self, (grad * negated(self) * inverse if needs[1] else None)
 
 
 @tangent_of(atan2)
@@ -489,6 +490,6 @@ def sinc(self: Array) -> Array:
 @derivative(sinc, wrt="self")
 def sinc_self(grad, self):
     angle = self * math.pi
-    square = self * angle
+    square = self * self * math.pi
     slope = grad * conj((angle * cos(angle) - sin(angle)) / square)
     return inside(slope, square != 0)
