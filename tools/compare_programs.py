@@ -106,26 +106,27 @@ class Program:
         )
 
     def sorts_equal_elements(self, line: str) -> bool:
-        """Whether a line sorts many elements of which some are equal.
+        """Whether a line sorts many elements of which some are equal, or picks the largest of them.
 
         PyTorch says that their order is open; it depends on the vectors of the processor.
         """
-        return (
-            "sort(" in line
-            and "stable=True" not in line
-            and any(
-                each.numel() > 16 and np.unique(array_of(each)).size < each.numel()
-                for each in self.read_by(line)
-            )
+        if "stable=True" in line or not re.search(r"sort\(|topk\(", line):
+            return False
+        least = 1 if "topk(" in line else 16
+        return any(
+            each.numel() > least and np.unique(array_of(each)).size < each.numel()
+            for each in self.read_by(line)
         )
 
     def is_singular(self, line: str) -> bool:
         """Whether a line inverts a matrix whose smallest singular values are rounding errors."""
-        if not any(text in line for text in ("inv", "linalg.cond", "lstsq")):
+        if not any(text in line for text in ("inv", "linalg.cond", "lstsq", "det(")):
             return False
         for each in self.read_by(line):
             if each.dim() > 1 and each.numel() and (each.is_floating_point() or each.is_complex()):
                 array = array_of(each)
+                if ".m" in line:  # of a matrix and its transpose
+                    array = array @ array.swapaxes(-1, -2)
                 if not np.isfinite(array).all():
                     continue
                 values = np.linalg.svd(array, compute_uv=False)

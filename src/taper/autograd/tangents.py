@@ -225,23 +225,24 @@ def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
 def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
     """Put tangents in place of the tensors, zero where there is none."""
     found = [each for each in map(tangent, _flat(arguments)) if each is not None]
-    dtype = found[0].dtype if _has_own_dtype(arguments) else None
+    real = _has_own_dtype(arguments) and not found[0].dtype.is_complex
     replaced = []
     for param, value in zip(op.params, arguments, strict=True):
         if param.kind not in TENSOR_KINDS or op.formula_for(param.name) is None or value is None:
             replaced.append(value)
         elif param.kind == "tensors":
-            replaced.append([_or_zero(each, None) for each in value])
+            replaced.append([_or_zero(each) for each in value])
         else:
-            replaced.append(_or_zero(value, dtype) if isinstance(value, Tensor) else 0)
+            replaced.append(_or_zero(value, real) if isinstance(value, Tensor) else 0)
     return replaced
 
 
-def _or_zero(value: Tensor, dtype: Any) -> Tensor:
+def _or_zero(value: Tensor, real: bool = False) -> Tensor:
     found = tangent(value)
     if found is not None:
         return found
-    return value.detach().new_zeros(value._array.shape, dtype=dtype)
+    value = value.detach()
+    return (value.real if real else value).new_zeros(value._array.shape)
 
 
 def _pointwise(

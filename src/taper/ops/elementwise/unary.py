@@ -43,6 +43,7 @@ from taper.opdef.dtype_checks import (
     refuse,
 )
 from taper.ops.elementwise.complexes import conj, sgn_complex, zeros_like
+from taper.ops.elementwise.number import scaled
 from taper.tensor import Tensor, array_of, wrap
 
 _LN2 = math.log(2)
@@ -376,7 +377,7 @@ def exp2(self: Array) -> Array:
 
 @derivative(exp2, wrt="self")
 def exp2_self(grad, result):
-    return grad * conj(result) * _LN2
+    return scaled(grad * conj(result), _LN2)
 
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.expm1)
@@ -433,7 +434,7 @@ def log2(self: Array) -> Array:
 
 @derivative(log2, wrt="self")
 def log2_self(grad, self):
-    return grad / conj(self * _LN2)
+    return grad / conj(scaled(self, _LN2))
 
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
@@ -451,7 +452,7 @@ def log10(self: Array) -> Array:
 
 @derivative(log10, wrt="self")
 def log10_self(grad, self):
-    return grad / conj(self * _LN10)
+    return grad / conj(scaled(self, _LN10))
 
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
