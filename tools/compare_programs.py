@@ -120,7 +120,7 @@ class Program:
 
     def is_singular(self, line: str) -> bool:
         """Whether a line inverts a matrix whose smallest singular values are rounding errors."""
-        if not any(text in line for text in ("inv", "linalg.cond", "lstsq", "det(")):
+        if not any(text in line for text in ("inv", "linalg.cond", "lstsq", "det(", "qr(")):
             return False
         for each in self.read_by(line):
             if each.dim() > 1 and each.numel() and (each.is_floating_point() or each.is_complex()):
@@ -171,7 +171,7 @@ class Program:
         """Return the bound of float64: where it comes from float32 too, that is what is rounded."""
         kinds = {str(each.dtype) for each in self.read_by(line)}
         single = kinds & {"torch.float32", "torch.complex64"} or (
-            ".exp()" in line and any("int" in each for each in kinds)  # gives float32
+            ".exp()" in line and any("int" in each or "bool" in each for each in kinds)
         )
         mixed = single and kinds & {
             "torch.float64",
