@@ -318,18 +318,19 @@ class Allowed:
             return self._user[name]
         if not self._weights_only and name in module_classes.names():
             return module_classes.names()[name]
-        if not self._weights_only and "constraints" in name:
-            kind = _constraint(name)
-            if kind is not None:
-                self._user[name] = kind
-                self._user_ids.add(id(kind))
-                return kind
         if _UNPROVIDED.fullmatch(name):
             raise NotImplementedError(
                 f"{name} is not provided: convert the tensor to a dtype and layout of taper "
                 "before saving it"
             )
-        raise unsupported_global(name) if self._weights_only else never_executes(name)
+        if self._weights_only:
+            raise unsupported_global(name)
+        kind = _constraint(name)
+        if kind is None:
+            raise never_executes(name)
+        self._user[name] = kind
+        self._user_ids.add(id(kind))
+        return kind
 
     def knows(self, name: str) -> bool:
         """Return whether a file may use a dotted name."""
