@@ -182,6 +182,15 @@ def copy(array: Any, order: str = "C") -> Any:
 
 def astype(array: Any, dtype: np.dtype, order: str = "K") -> Any:
     """A copy in another dtype."""
+    kernels = state.runtime.kernels
+    if kernels is not None and order == "K":
+        flags = array.flags
+        if flags.c_contiguous:
+            found = kernels.cast(array, dtype)
+            if found is not None:
+                return found
+        elif flags.f_contiguous:
+            return astype(array.T, dtype).T
     made = _dense_like(array, dtype, order)
     if made.size:
         state.runtime.assign(made, array)

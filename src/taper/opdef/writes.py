@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import device_of, has_elements
+from taper.arrays.foreign import device_of, has_elements, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
@@ -91,6 +91,8 @@ def run_inplace(
         op = op.written(*arguments).op
     if write is not None and not has_elements(memory_of(target)):
         write = None  # the kernel checks all that is to be checked
+    elif write is None and is_foreign(getattr(target, "_array", None)):
+        write = target._array.place.written(op.name, arguments)
     first = op.params[0].name
     needs = {
         param.name: isinstance(value, Tensor) and wants_grad(value)
