@@ -65,7 +65,7 @@ class Pool:
         self._rest: dict[int, tuple[int, int]] = {}  # by stream: address and bytes of a piece
         self._whole: dict[int, int] = {}  # what was allocated, by address
         self._cut: dict[int, int] = {}  # pieces that were cut, which stay
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a shortage gives blocks back inside of `_new`
         self.at_shortage: list[Callable[[], None]] = []
         self.limit: int | None = None
         self.fits = False

@@ -352,7 +352,7 @@ def unsigned(value: Any) -> Any:
     """A saved integer as PyTorch shows it: -1 as 2**64 - 1."""
     if value.__class__ is int:
         return value if value >= 0 else value + 2**64
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return tuple([unsigned(each) for each in value])
     return value
 

@@ -363,7 +363,7 @@ def _normalise(
     momentum: Any,
     eps: float,
 ) -> Tensor:
-    if not isinstance(momentum, float | int):
+    if not isinstance(momentum, (float, int)):
         refuse("batch_norm", "momentum", 7, "float", momentum)
     if training and (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
