@@ -148,6 +148,46 @@ def check_writes():
     assert host.sum().item() == 66
 
 
+def check_writes_in_place():
+    x = torch.arange(6.0).reshape(2, 3).sub(2).cuda().requires_grad_()
+    y = x * 1
+    y.relu_()
+    y += x.detach()
+    y.mul_(3)
+    place = y.data_ptr()
+    y.sub_(1)
+    assert y.data_ptr() == place and y._version == 4
+    y.sum().backward()
+    assert y.tolist() == [[-7.0, -4.0, -1.0], [5.0, 11.0, 17.0]]
+    assert x.grad.tolist() == [[0.0, 0.0, 0.0], [3.0, 3.0, 3.0]]
+    count = torch.zeros((), dtype=torch.int64, device="cuda")
+    count.add_(1)
+    count.add_(2)
+    assert count.item() == 3
+    bits = torch.zeros(2, dtype=torch.int64, device="cuda")
+    try:
+        bits.add_(0.5)
+    except RuntimeError as error:
+        assert "can't be cast to the desired output type Long" in str(error), error
+    else:
+        raise AssertionError("a fraction was added to integers")
+
+
+def check_room_of_a_graph():
+    graph = torch.cuda.CUDAGraph()
+    x = torch.ones(1 << 20, device="cuda")
+    before = torch.cuda.memory_allocated()
+    with torch.cuda.graph(graph):
+        for _ in range(8):  # each result may lie where the last but one lay
+            y = torch.cat([x, x])[: 1 << 20] * 2
+    graph.replay()
+    assert y[0].item() == 2
+    # 8 MB for what is joined, and 4 for each of two products.
+    assert torch.cuda.memory_allocated() - before <= 18 << 20
+    del graph, y
+    assert torch.cuda.memory_allocated() == before
+
+
 def _net():
     torch.manual_seed(0)
     return torch.nn.Sequential(

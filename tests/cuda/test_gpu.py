@@ -120,6 +120,19 @@ def test_attention(shape, dtype, is_causal):
         assert np.abs(one - other).max() <= tolerance * max(1, np.abs(one).max())
 
 
+def test_gradients_of_parts_of_one_array():
+    found = []
+    for device in ("cpu", "cuda"):
+        taper.manual_seed(2)
+        whole = taper.randn(2, 40, 3 * 48).to(device).requires_grad_()
+        parts = [each.view(2, 40, 3, 16).transpose(1, 2) for each in whole.split(48, 2)]
+        out = taper.nn.functional.scaled_dot_product_attention(*parts, is_causal=True)
+        (out * taper.arange(16.0).cos().to(device)).sum().backward()
+        found.append(whole.grad)
+    assert found[0].stride() == found[1].stride()
+    np.testing.assert_allclose(found[0].numpy(), found[1].cpu().numpy(), rtol=1e-4, atol=1e-5)
+
+
 def test_gradients_of_tables_are_sums_in_order():
     taper.manual_seed(0)
     rows, grad = taper.randint(0, 50, (3000,)), taper.randn(3000, 300)
