@@ -31,6 +31,7 @@ def _check_out(out: ndarray, result: ndarray) -> None:
     nondifferentiable=(1,),
     returns=return_types.frexp,
     out=_check_out,
+    layout=PRESERVED,
 )
 def frexp(self: Array) -> Array:
     """Split numbers into mantissa * 2**exponent, with a mantissa of size 1/2 to below 1.
