@@ -170,7 +170,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 def set_versions(tensors: Sequence[Tensor], versions: Sequence[int]) -> None:
     """Set the version counters of tensors; nodes that saved one may read other values (§S8)."""
     for given, kind in ((tensors, Tensor), (versions, int)):
-        if not (isinstance(given, tuple | list) and all(isinstance(each, kind) for each in given)):
+        if not (isinstance(given, (tuple, list)) and all(isinstance(each, kind) for each in given)):
             raise TypeError(
                 "_unsafe_set_version_counter(): incompatible function arguments. The following "
                 "argument types are supported:\n    1. (arg0: collections.abc.Sequence["

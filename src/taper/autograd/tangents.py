@@ -68,7 +68,7 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
     tangents = tangent_for(op, arguments, outputs)
     if tangents is None:
         return
-    several = tangents if isinstance(tangents, tuple | list) else (tangents,)
+    several = tangents if isinstance(tangents, (tuple, list)) else (tangents,)
     own = _has_own_dtype(arguments)
     for output, found in zip(outputs, several, strict=False):
         if found is not None and _can_have_one(output):
@@ -98,7 +98,7 @@ def _is_unseen(op: Op, arguments: tuple[Any, ...]) -> bool:
 def _has_own_dtype(arguments: tuple[Any, ...]) -> bool:
     """Return whether a tangent has another dtype than its tensor, which results then keep."""
     for value in arguments:
-        for each in value if isinstance(value, tuple | list) else (value,):
+        for each in value if isinstance(value, (tuple, list)) else (value,):
             found = tangent(each) if isinstance(each, Tensor) else None
             if found is not None and found._array.dtype != each._array.dtype:
                 return True
@@ -153,7 +153,7 @@ def _any_has_one(arguments: Sequence[Any]) -> bool:
 
 def _flat(arguments: Sequence[Any]) -> Iterator[Any]:
     for value in arguments:
-        yield from value if isinstance(value, list | tuple) else (value,)
+        yield from value if isinstance(value, (list, tuple)) else (value,)
 
 
 @outside_of_level
@@ -208,7 +208,7 @@ def _primals(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     if local.state.mode & NO_GRAD:
         return arguments
     return tuple(
-        [_primal(each) for each in value] if isinstance(value, list | tuple) else _primal(value)
+        [_primal(each) for each in value] if isinstance(value, (list, tuple)) else _primal(value)
         for value in arguments
     )
 
@@ -219,7 +219,7 @@ def _primal(value: Any) -> Any:
 
 def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
     result = op.call(op.function, arguments)
-    return result if isinstance(result, tuple | list) else (result,)
+    return result if isinstance(result, (tuple, list)) else (result,)
 
 
 def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
@@ -293,7 +293,7 @@ def _by_rule(
     for name in inspect.signature(op.tangent).parameters:
         if name.endswith("_t") and name[:-2] in values:
             value = duals[name[:-2]]
-            several = isinstance(value, list | tuple)
+            several = isinstance(value, (list, tuple))
             given.append([tangent(each) for each in value] if several else tangent(value))
         elif name.rpartition("_")[0] in values and name not in values:
             head, _, what = name.rpartition("_")

@@ -65,7 +65,7 @@ def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
         return values
     if (kind is float or kind is int) and values.dtype.kind == "f":
         return np.multiply(values, scalar_array(alpha, values.dtype))
-    if not isinstance(alpha, int | float | complex):
+    if not isinstance(alpha, (int, float, complex)):
         raise TypeError(f"{label}(): argument 'alpha' must be Number, not {type(alpha).__name__}")
     category = dtypes.FROM_NUMPY[values.dtype].category
     if isinstance(alpha, bool) and category != dtypes.BOOL:

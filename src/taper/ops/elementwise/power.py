@@ -540,7 +540,7 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
     >>> taper.xlogy(taper.tensor([0.0, 2.0]), taper.tensor([0.0, 1.0]))
     tensor([0., 0.])
     """
-    if isinstance(input, ndarray | np.generic):
+    if isinstance(input, (ndarray, np.generic)):
         return _xlogy(input, np.asarray(other, input.dtype))
     if isinstance(other, Tensor):
         tensor = isinstance(input, Tensor)

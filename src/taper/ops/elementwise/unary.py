@@ -558,7 +558,7 @@ def logit(self: Array, eps: float | None = None) -> Array:
     tensor([0.0000, 1.0986])
     """
     if eps is not None:
-        if not isinstance(eps, float | int):
+        if not isinstance(eps, (float, int)):
             raise TypeError(
                 f"logit(): argument 'eps' (position 2) must be float, not {type(eps).__name__}"
             )

@@ -168,7 +168,7 @@ def _arguments(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
             f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}"
         )
     operands = args[1:]
-    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     return args[0], operands
 
@@ -417,10 +417,10 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
         dims = int(dims._array)
     elif isinstance(dims, Tensor):
         dims = dims._array.tolist()
-    if isinstance(dims, tuple | list):
+    if isinstance(dims, (tuple, list)):
         dims_a, dims_b = dims
         for name, given in (("dims_self", dims_a), ("dims_other", dims_b)):
-            if not isinstance(given, tuple | list):
+            if not isinstance(given, (tuple, list)):
                 position = 3 if name == "dims_self" else 4
                 raise TypeError(
                     f"tensordot(): argument '{name}' (position {position}) must be tuple of ints, "

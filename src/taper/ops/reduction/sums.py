@@ -518,7 +518,7 @@ def prod(
         dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
     if dim is ABSENT and out is None:
         return prod_all(input, dtype and checked_dtype(dtype, input))
-    if isinstance(dim, tuple | list) or dim is None or dim is ABSENT:
+    if isinstance(dim, (tuple, list)) or dim is None or dim is ABSENT:
         raise TypeError("prod() received an invalid combination of arguments: dim must be int")
     if out is not None:
         return run_out(prod_dim.op, (input, dim, keepdim, out_dtype(dtype, out)), out)

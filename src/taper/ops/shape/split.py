@@ -255,7 +255,7 @@ def _one_of(function: str, tensor: Any, *given: Any) -> Any:
     found = [each for each in given if each is not None]
     if len(found) != 1:
         raise TypeError(f'{function}() missing 1 required positional arguments: "sections"')
-    several = isinstance(found[0], tuple | list | Tensor)
+    several = isinstance(found[0], (tuple, list, Tensor))
     if not isinstance(tensor, Tensor) or not (several or is_integer(found[0])):
         raise invalid_combination(function, (tensor, found[0]), _SPLITS)
     return found[0]
@@ -321,7 +321,7 @@ def _split_places(given: Any) -> Any:
                 f"got {given.dtype.scalar_type}"
             )
         given = given.tolist()
-    if isinstance(given, tuple | list):
+    if isinstance(given, (tuple, list)):
         return integers("tensor_split", "indices", given, 1)
     return operator.index(given)
 
@@ -702,7 +702,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 def _for_each(tensors: tuple[Any, ...], function: Any) -> Any:
     """Apply a function to a tensor, to several arguments, or to a list of tensors."""
     if len(tensors) == 1:
-        if not isinstance(tensors[0], tuple | list):
+        if not isinstance(tensors[0], (tuple, list)):
             return function(tensors[0])
         tensors = tuple(tensors[0])
     return tuple([function(each) for each in tensors])

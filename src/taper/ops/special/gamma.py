@@ -226,7 +226,7 @@ def special_zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     >>> taper.special.zeta(taper.tensor([2.0, 4.0]), 1)
     tensor([1.6449, 1.0823])
     """
-    if isinstance(other, ndarray | np.generic):
+    if isinstance(other, (ndarray, np.generic)):
         return arrays.zeta(np.asarray(input, other.dtype), np.asarray(other))
     functions = (zeta_tensor, zeta_self_number, zeta_other_number)
     return chosen("special_zeta", input, other, functions, out)
