@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from taper import return_types
 from taper.arrays.elements import LOW_PRECISION
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.layouts import ELEMENTWISE, PRESERVED
 from taper.dtypes import C_NAMES
 from taper.opdef import POINTWISE, SAME, Array, derivative, op, tangent_of
 from taper.opdef.dtype_checks import NOT_FLOATING, not_implemented
