@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "native.h"
+#include "device.h"
 
 #define MOST_PARAMETERS 24
 #define MOST_BYTES 16
@@ -93,6 +93,9 @@ static FreeList lists[LISTS];
 static Py_ssize_t in_use, most_in_use, blocks_taken;
 static PyObject *more_room; /* more_room(size): the address of new room for the current stream */
 static void *current;       /* the current stream */
+
+void *device_stream(void) { return current; }
+
 static PyTypeObject block_type;
 
 static FreeList *list_of(Py_ssize_t size, void *stream) {
@@ -117,9 +120,33 @@ static Py_ssize_t rounded_size(Py_ssize_t nbytes) {
     return (nbytes + step - 1) & -step;
 }
 
+static int fitting; /* whether a larger block may serve: for a graph, which keeps all its room for itself */
+
+/* fit_blocks(whether) */
+PyObject *taper_fit_blocks(PyObject *self, PyObject *whether) {
+    fitting = whether == Py_True;
+    Py_RETURN_NONE;
+}
+
+/* The list of the smallest free blocks of the stream that are as large as a size, and less than twice. */
+static FreeList *fitting_list(Py_ssize_t size, FreeList *exact) {
+    FreeList *best = exact;
+    for (int place = 0; place < LISTS; place++) {
+        FreeList *list = &lists[place];
+        if (list->count && list->stream == current && list->size > size && list->size / 2 < size &&
+            (best == exact || list->size < best->size))
+            best = list;
+    }
+    return best;
+}
+
 static Block *take(Py_ssize_t nbytes) {
-    const Py_ssize_t size = rounded_size(nbytes);
+    Py_ssize_t size = rounded_size(nbytes);
     FreeList *list = list_of(size, current);
+    if (fitting && list != NULL && list->count == 0) {
+        list = fitting_list(size, list);
+        size = list->size;
+    }
     if (list == NULL || more_room == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "there is no pool of blocks");
         return NULL;
@@ -274,7 +301,7 @@ PyObject *taper_hold_blocks(PyObject *self, PyObject *stream) {
     return found;
 }
 
-static PyObject *new_array(PyTypeObject *kind, PyArray_Descr *dtype, int ndim, const npy_intp *shape, npy_intp size) {
+PyObject *device_array(PyTypeObject *kind, PyArray_Descr *dtype, int ndim, const npy_intp *shape, npy_intp size) {
     Block *block = take(size * PyDataType_ELSIZE(dtype));
     if (block == NULL) return NULL;
     Py_INCREF(dtype);
@@ -286,6 +313,39 @@ static PyObject *new_array(PyTypeObject *kind, PyArray_Descr *dtype, int ndim, c
         return NULL;
     }
     return made;
+}
+
+PyTypeObject *taper_device_class;
+
+/* know_device_class(class): of all arrays on the device */
+PyObject *taper_know_device_class(PyObject *self, PyObject *kind) {
+    if (!PyType_Check(kind)) return PyErr_Format(PyExc_TypeError, "know_device_class(class)");
+    Py_INCREF(kind);
+    taper_device_class = (PyTypeObject *)kind;
+    Py_RETURN_NONE;
+}
+
+int taper_has_whole_block(PyArrayObject *array) {
+    PyObject *base = PyArray_BASE(array);
+    while (base != NULL && PyArray_Check(base) && Py_REFCNT(base) == 1) base = PyArray_BASE((PyArrayObject *)base);
+    return base != NULL && Py_IS_TYPE(base, &block_type) && Py_REFCNT(base) == 1 &&
+           ((Block *)base)->nbytes == PyArray_NBYTES(array);
+}
+
+/* device_empty(class, shape, dtype): an array of the class, row by row */
+PyObject *taper_device_empty(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3 || !PyType_Check(args[0]) || !PyArray_DescrCheck(args[2]) || !PyTuple_Check(args[1]) ||
+        PyTuple_GET_SIZE(args[1]) > NPY_MAXDIMS)
+        return PyErr_Format(PyExc_TypeError, "device_empty(class, shape, dtype)");
+    npy_intp shape[NPY_MAXDIMS], size = 1;
+    const int ndim = (int)PyTuple_GET_SIZE(args[1]);
+    for (int dim = 0; dim < ndim; dim++) {
+        shape[dim] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(args[1], dim), PyExc_OverflowError);
+        if (shape[dim] == -1 && PyErr_Occurred()) return NULL;
+        if (shape[dim] < 0) return PyErr_Format(PyExc_ValueError, "negative dimensions are not allowed");
+        if (__builtin_mul_overflow(size, shape[dim], &size)) return PyErr_NoMemory();
+    }
+    return device_array((PyTypeObject *)args[0], (PyArray_Descr *)args[2], ndim, shape, size);
 }
 
 /* map_dense(function, class, dtype, operands...): a kernel over arrays that lie alike, row by row; the others are
@@ -325,7 +385,7 @@ PyObject *taper_map_dense(PyObject *self, PyObject *const *args, Py_ssize_t coun
     }
     void *function = PyLong_AsVoidPtr(args[0]);
     if (function == NULL) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "map_dense: no function");
-    PyObject *made = new_array(kind, (PyArray_Descr *)args[2], PyArray_NDIM(first), PyArray_DIMS(first), size);
+    PyObject *made = device_array(kind, (PyArray_Descr *)args[2], PyArray_NDIM(first), PyArray_DIMS(first), size);
     if (made == NULL || size == 0) return made;
     void *out = PyArray_DATA((PyArrayObject *)made);
     int64_t elements = size;
@@ -339,85 +399,4 @@ PyObject *taper_map_dense(PyObject *self, PyObject *const *args, Py_ssize_t coun
         return PyErr_Format(PyExc_RuntimeError, "CUDA error: launch failed (%d)", error);
     }
     return made;
-}
-
-/* --- products ------------------------------------------------------------------------------------------------------
- *
- * cuBLAS counts along columns: a row-major product A B is its product of B and A, each seen turned over.
- * Twin: `_product` of gpu/products.py, through CuPy, which refuses while a graph is captured. */
-
-typedef int (*Product)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
-                       const void *, void *, int, int, int, int);
-typedef int (*Products)(void *, int, int, int, int, int, const void *, const void *, int, int, long long, const void *,
-                        int, int, long long, const void *, void *, int, int, long long, int, int, int);
-static Product one_product;
-static Products many_products;
-static void *handle;
-
-/* know_products(cublasGemmEx, cublasGemmStridedBatchedEx, handle): addresses */
-PyObject *taper_know_products(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 3) return PyErr_Format(PyExc_TypeError, "know_products(one, many, handle)");
-    one_product = (Product)PyLong_AsVoidPtr(args[0]);
-    many_products = (Products)PyLong_AsVoidPtr(args[1]);
-    handle = PyLong_AsVoidPtr(args[2]);
-    if (PyErr_Occurred()) return NULL;
-    Py_RETURN_NONE;
-}
-
-typedef struct {
-    int turned;
-    npy_intp leading, stride;
-} Lying;
-
-/* How the last two dimensions lie; 0 if neither rows nor columns are in one piece. */
-static int lies(PyArrayObject *array, Lying *found) {
-    const int ndim = PyArray_NDIM(array);
-    const npy_intp item = PyArray_ITEMSIZE(array), *shape = PyArray_DIMS(array) + ndim - 2,
-                   *steps = PyArray_STRIDES(array) + ndim - 2;
-    const npy_intp rows = shape[0], columns = shape[1], down = steps[0] / item, along = steps[1] / item;
-    if ((along == 1 || columns == 1) && (down >= columns || rows == 1)) {
-        found->turned = 0;
-        found->leading = rows > 1 && down > columns ? down : columns;
-    } else if ((down == 1 || rows == 1) && (along >= rows || columns == 1)) {
-        found->turned = 1;
-        found->leading = columns > 1 && along > rows ? along : rows;
-    } else {
-        return 0;
-    }
-    found->stride = ndim == 3 ? PyArray_STRIDE(array, 0) / item : 0;
-    return 1;
-}
-
-/* device_product(left, right, out, data, written, computed): the products of matrices, or of stacks of them, into a
- * one whose rows are in one piece; the numbers are cuBLAS's types.  True, or None if the matrices lie otherwise. */
-PyObject *taper_device_product(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    static const float single[2] = {1, 0};
-    static const double wide[2] = {1, 0};
-    if (count != 6 || one_product == NULL || !PyArray_Check(args[0]) || !PyArray_Check(args[1]) || !PyArray_Check(args[2]))
-        return PyErr_Format(PyExc_TypeError, "device_product(left, right, out, data, written, computed)");
-    PyArrayObject *left = (PyArrayObject *)args[0], *right = (PyArrayObject *)args[1], *out = (PyArrayObject *)args[2];
-    const int data = (int)PyLong_AsLong(args[3]), written = (int)PyLong_AsLong(args[4]),
-              computed = (int)PyLong_AsLong(args[5]);
-    if (PyErr_Occurred()) return NULL;
-    const int ndim = PyArray_NDIM(out), first = PyArray_NDIM(left), second = PyArray_NDIM(right);
-    if (ndim < 2 || ndim > 3 || first < 2 || first > 3 || second < 2 || second > 3) Py_RETURN_NONE;
-    Lying one, other, result;
-    if (!lies(left, &one) || !lies(right, &other) || !lies(out, &result) || result.turned) Py_RETURN_NONE;
-    const int rows = (int)PyArray_DIM(out, ndim - 2), columns = (int)PyArray_DIM(out, ndim - 1);
-    const int inner = (int)PyArray_DIM(left, first - 1);
-    const npy_intp stack = ndim == 3 ? PyArray_DIM(out, 0) : 1;
-    const void *numbers = data == 1 ? (const void *)wide : (const void *)single;
-    const void *zero = data == 1 ? (const void *)(wide + 1) : (const void *)(single + 1);
-    int error;
-    if (stack == 1)
-        error = one_product(handle, other.turned, one.turned, columns, rows, inner, numbers, PyArray_DATA(right), data,
-                            (int)other.leading, PyArray_DATA(left), data, (int)one.leading, zero, PyArray_DATA(out),
-                            written, (int)result.leading, computed, -1);
-    else
-        error = many_products(handle, other.turned, one.turned, columns, rows, inner, numbers, PyArray_DATA(right), data,
-                              (int)other.leading, other.stride, PyArray_DATA(left), data, (int)one.leading, one.stride,
-                              zero, PyArray_DATA(out), written, (int)result.leading, result.stride, (int)stack,
-                              computed, -1);
-    if (error) return PyErr_Format(PyExc_RuntimeError, "CUDA error: a product failed (cuBLAS %d)", error);
-    Py_RETURN_TRUE;
 }

@@ -85,7 +85,7 @@ static int has_shape(PyArrayObject *array, PyObject *shape) {
 
 /* Whether a gradient has the shape and dtype of the first output of a node, or of a leaf. */
 static int fits(PyObject *grad, PyObject *target, int leaf) {
-    if (!PyArray_CheckExact(grad)) return 0;
+    if (!PyArray_CheckExact(grad) && !is_device_array(grad)) return 0;
     PyArrayObject *array = (PyArrayObject *)grad;
     if (!leaf)
         return (PyObject *)PyArray_DESCR(array) == SLOT(target, taper_known.of_node.dtype) &&
@@ -95,7 +95,8 @@ static int fits(PyObject *grad, PyObject *target, int leaf) {
                                              SLOT(meta, taper_known.of_meta.grad_dtype) != taper_known.unset)))
         return 0;
     PyArrayObject *own = array_of(target);
-    return own != NULL && PyArray_DESCR(array) == PyArray_DESCR(own) && PyArray_SAMESHAPE(array, own);
+    return own != NULL && Py_TYPE(own) == Py_TYPE(array) && PyArray_DESCR(array) == PyArray_DESCR(own) &&
+           PyArray_SAMESHAPE(array, own);
 }
 
 /* Whether one array can be added to another where that lies. */

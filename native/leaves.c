@@ -25,7 +25,9 @@ int taper_is_plain_leaf(PyObject *leaf) {
 static int may_keep(PyArrayObject *grad, PyArrayObject *leaf) {
     if (Py_REFCNT(grad) != 1 || !PyArray_ISWRITEABLE(grad)) return 0;
     PyObject *base = PyArray_BASE(grad);
-    if (base != NULL) { /* a transposed or reshaped fresh result */
+    if (is_device_array((PyObject *)grad)) {
+        if (!is_device_array((PyObject *)leaf) || !taper_has_whole_block(grad)) return 0;
+    } else if (base != NULL) { /* a transposed or reshaped fresh result */
         if (!PyArray_CheckExact(base) || Py_REFCNT(base) != 1) return 0;
         PyArrayObject *owner = (PyArrayObject *)base;
         if (PyArray_BASE(owner) != NULL || PyArray_NBYTES(owner) != PyArray_NBYTES(grad)) return 0;
@@ -67,7 +69,7 @@ static int put_first_alone(PyObject *leaf, PyObject *meta, PyObject *grad) {
 
 int taper_take_first(PyObject *leaf, PyObject *grad) {
     PyArrayObject *array = array_of(leaf);
-    if (array == NULL || !PyArray_CheckExact(grad) || !may_keep((PyArrayObject *)grad, array) ||
+    if (array == NULL || (!PyArray_CheckExact(grad) && !is_device_array(grad)) || !may_keep((PyArrayObject *)grad, array) ||
         SLOT(leaf, taper_known.of_tensor.view) != Py_None ||
         SLOT(leaf, taper_known.of_tensor.requires_grad) != Py_True || !is_untouched(leaf))
         return 0;

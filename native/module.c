@@ -129,8 +129,13 @@ static PyMethodDef methods[] = {
     ROW_OF_ONE(block_counts),
     ROW_OF_ONE(drop_blocks),
     ROW_OF_ONE(hold_blocks),
+    ROW_OF_ONE(know_device_class),
+    ROW_OF_ONE(fit_blocks),
+    ROW(device_empty),
     ROW(map_dense),
     ROW(know_products),
+    ROW(know_light_products),
+    ROW(know_product_room),
     ROW(device_product),
     {NULL, NULL, 0, NULL},
 };

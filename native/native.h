@@ -27,6 +27,13 @@
 #define WIDE
 #endif
 
+/* The class of arrays on a GPU, once a program uses one: ndarrays that the processor must not read. */
+extern PyTypeObject *taper_device_class;
+static inline int is_device_array(PyObject *value) { return Py_IS_TYPE(value, taper_device_class); }
+
+/* Whether an array on a GPU has the whole of a block, at which nobody else looks. */
+int taper_has_whole_block(PyArrayObject *array);
+
 /* Memory for a kernel's own use, from any thread; NULL if there is none. */
 void *scratch_take(size_t size);
 void scratch_give(void *data);
@@ -173,8 +180,13 @@ ONE(take_block);
 ONE(block_counts);
 ONE(drop_blocks);
 ONE(hold_blocks);
+ONE(know_device_class);
+ONE(fit_blocks);
+SEVERAL(device_empty);
 SEVERAL(map_dense);
 SEVERAL(know_products);
+SEVERAL(know_light_products);
+SEVERAL(know_product_room);
 SEVERAL(device_product);
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Build the native module with sanitizers, in a copy of the tree, and run the tests that reach it.
 #
-#     tools/sanitizers.sh PYTHON [address|thread]...
+#     [TESTS="tests/test_threads.py ..."] tools/sanitizers.sh PYTHON [address|thread]...
 #
 # "address" is AddressSanitizer with UndefinedBehaviorSanitizer, "thread" is ThreadSanitizer. A finding
 # ends the run with an error.  Python itself is not instrumented, so leaks are not looked for.
@@ -16,7 +16,8 @@ tests=(tests/test_native.py tests/test_threads.py tests/test_curves.py tests/tes
   tests/test_*_kernels.py tests/test_draws.py tests/optim tests/program/test_lowering.py
   tests/program/test_capture.py tests/test_quick_ways.py tests/test_products.py tests/nn/test_callers.py
   tests/distributed/test_arena.py tests/program/test_kernels.py tests/viz/test_explaining.py
-  tests/cuda/test_fake_device.py)
+  tests/program/test_convolutions.py tests/cuda/test_fake_device.py)
+[ -z "${TESTS:-}" ] || read -ra tests <<< "$TESTS"
 
 for kind in "${kinds[@]}"; do
   case $kind in

@@ -1,6 +1,6 @@
 """Run the operator table on the device (or a fake one) in processes that may crash, and sum up.
 
-python tests/cuda/survey.py [--fake] [--dtype float32] [--only NAME] [--jobs 2]
+python tests/cuda/survey.py [--fake] [--dtype float32] [--only NAME] [--part 0/4]
 """
 
 from __future__ import annotations
@@ -51,13 +51,15 @@ def main() -> None:
     parser.add_argument("--fake", action="store_true")
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--only", default="")
+    parser.add_argument("--part", default="0/1", help="which rows of how many processes beside")
     parser.add_argument("--out", default=".")
     parser.add_argument("--seconds", type=float, default=300)
     arguments = parser.parse_args()
     import table
 
     names = [case.name for case in table.ROWS if arguments.only in case.name]
-    names = list(dict.fromkeys(names))
+    part, parts = map(int, arguments.part.split("/"))
+    names = list(dict.fromkeys(names))[part::parts]
     verdicts: dict[str, list[str]] = {}
     fallbacks, uploads = collections.Counter(), collections.Counter()
     context = multiprocessing.get_context("fork" if arguments.fake else "spawn")
@@ -97,7 +99,7 @@ def main() -> None:
     )
     print("fallbacks", dict(fallbacks.most_common(60)))
     print("uploads", dict(uploads.most_common(30)))
-    with open(os.path.join(arguments.out, f"survey_{arguments.dtype}.json"), "w") as file:
+    with open(os.path.join(arguments.out, f"survey_{arguments.dtype}_{part}.json"), "w") as file:
         json.dump(verdicts, file, indent=0)
 
 

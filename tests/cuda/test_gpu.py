@@ -83,6 +83,66 @@ def test_a_captured_network_trains_with_the_curve_of_the_cpu():
     np.testing.assert_allclose(_curve("cuda", captures=True), _curve("cpu"), rtol=1e-3)
 
 
+_SHAPES = [  # batch, heads, rows, length, width
+    (2, 3, 5, 5, 16),
+    (1, 2, 64, 64, 64),
+    (2, 2, 100, 130, 20),
+    (1, 1, 130, 70, 128),
+    (2, 12, 512, 512, 64),
+]
+
+
+def _attention(device, shape, dtype, is_causal):
+    batch, heads, rows, length, width = shape
+    taper.manual_seed(1)
+    given = [
+        taper.randn(batch, count, heads, width).to(dtype).to(device).requires_grad_()
+        for count in (rows, length, length)
+    ]
+    query, key, value = [each.transpose(1, 2) for each in given]
+    attend = taper.nn.functional.scaled_dot_product_attention
+    out = attend(query, key, value, is_causal=is_causal)
+    (out.float() * taper.arange(float(width)).cos().to(device)).sum().backward()
+    return [out.detach(), *[each.grad for each in given]]
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("dtype", [taper.float32, taper.bfloat16, taper.float16], ids=str)
+@pytest.mark.parametrize("shape", _SHAPES, ids=str)
+def test_attention(shape, dtype, is_causal):
+    if dtype is not taper.float32 and shape[2] > 200:
+        pytest.skip("slow on the CPU")
+    tolerance = 2e-5 if dtype is taper.float32 else 0.06 if dtype is taper.bfloat16 else 0.01
+    here, there = (_attention(device, shape, dtype, is_causal) for device in ("cpu", "cuda"))
+    for one, other in zip(here, there, strict=True):
+        assert one.stride() == other.stride()
+        one, other = one.float().numpy(), other.float().cpu().numpy()
+        assert np.abs(one - other).max() <= tolerance * max(1, np.abs(one).max())
+
+
+def test_gradients_of_tables_are_sums_in_order():
+    taper.manual_seed(0)
+    rows, grad = taper.randint(0, 50, (3000,)), taper.randn(3000, 300)
+    found = []
+    for device in ("cpu", "cuda"):
+        table = taper.zeros(50, 300, device=device, requires_grad=True)
+        out = taper.nn.functional.embedding(rows.to(device), table, padding_idx=3)
+        out.backward(grad.to(device))
+        found.append(table.grad.cpu().numpy())
+    np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-4)
+
+
+def test_products_take_their_bias_along():
+    taper.manual_seed(0)
+    for dtype, tolerance in ((taper.float32, 1e-5), (taper.float64, 1e-12), (taper.bfloat16, 0.02)):
+        x, weight, bias = (taper.randn(*s).to(dtype) for s in ((7, 33), (33, 20), (20,)))
+        wanted = taper.addmm(bias, x, weight).double().numpy()
+        for turned in (False, True):
+            there = weight.t().contiguous().cuda().t() if turned else weight.cuda()
+            found = taper.addmm(bias.cuda(), x.cuda(), there).cpu().double().numpy()
+            np.testing.assert_allclose(found, wanted, tolerance, tolerance * 10)
+
+
 def test_memory_does_not_grow():
     x = taper.randn(64, 64, device="cuda").requires_grad_()
     for step in range(200):

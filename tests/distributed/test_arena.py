@@ -7,6 +7,8 @@ import threading
 import numpy as np
 import pytest
 
+import taper
+from taper import distributed as dist
 from taper.arrays.native import native
 from taper.arrays.shared_memory import Segment
 from taper.distributed.backends import arena as arenas
@@ -23,7 +25,7 @@ def members() -> list[arenas.Arena]:
 
 
 def reduce_in(arena: arenas.Arena, arrays, op: RedOpType, seconds: float = 20.0):
-    state = np.array([0, 0, arena.side, arena.phase, 0], np.int64)
+    state = np.array([0, 0, arena.side, arena.phase], np.int64)
     several = arrays if isinstance(arrays, tuple) else (arrays,)
     return native.reduce_in(arena.memory, arena.layout, several, op.value, SMALL, state, seconds)
 
@@ -70,9 +72,9 @@ def test_the_native_reduction_has_the_bits_of_numpy(dtype, op, length):
 
 @NEEDS_NATIVE
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_several_arrays_are_averaged_one_after_the_other(dtype):
+def test_several_arrays_are_averaged_as_if_they_lay_side_by_side(dtype):
     rng = np.random.default_rng(0)
-    lengths = (1000, 700_003, 3, 2, 40_000, 40_001)  # in one phase, in two, in several chunks
+    lengths = (1000, 700_003, 3, 2, 40_000, 40_001)  # inside of a chunk, across chunks and parts
     rows = [tuple([rng.random(each).astype(dtype) for each in lengths]) for _ in range(MEMBERS)]
     expected = [(a + b + c) / np.dtype(dtype).type(MEMBERS) for a, b, c in zip(*rows, strict=True)]
     assert together(rows, RedOpType.AVG) == [0, 0, 0]
@@ -82,13 +84,31 @@ def test_several_arrays_are_averaged_one_after_the_other(dtype):
 
 
 @NEEDS_NATIVE
+def test_several_small_arrays_are_combined_in_one_phase():
+    rows = [tuple(np.full(each, rank, np.int32) for each in (3, 1, 700)) for rank in (1, 2, 3)]
+    assert together(rows, RedOpType.SUM) == [0, 0, 0]
+    assert all((each == 6).all() for row in rows for each in row)
+
+
+@pytest.mark.parametrize("length", [3, 10_000, 700_003])
+def test_a_group_of_one_has_its_own_sum(length):
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    try:
+        tensor = taper.arange(length)
+        dist.all_reduce(tensor)
+    finally:
+        dist.destroy_process_group()
+    assert tensor.equal(taper.arange(length))
+
+
+@NEEDS_NATIVE
 def test_arrays_that_do_not_go_together_are_refused():
     arena, one = members()[0], np.ones(4, np.float32)
     for other in (np.ones(4), np.ones(8, np.float32)[::2], np.ones(0, np.float32), [1.0]):
         assert reduce_in(arena, (one, other), RedOpType.SUM) is None
     assert reduce_in(arena, (), RedOpType.SUM) is None
     with pytest.raises(ValueError, match="no state"):
-        state = np.array([0, 0, 0, 0, 1], np.int64)
+        state = np.array([4, 0, 0, 0], np.int64)
         native.reduce_in(arena.memory, arena.layout, (one,), 0, SMALL, state, 0.0)
 
 
@@ -105,7 +125,7 @@ def test_a_layout_that_does_not_fit_is_refused(changed):
     arena = members()[0]
     layout = arena.layout.copy()
     layout[changed] = -1 if changed < 2 else 1 << 40
-    arrays, state = (np.ones(4, np.float32),), np.zeros(5, np.int64)
+    arrays, state = (np.ones(4, np.float32),), np.zeros(4, np.int64)
     with pytest.raises(ValueError, match="does not fit"):
         native.reduce_in(arena.memory, layout, arrays, 0, SMALL, state, 0.0)
     with pytest.raises(ValueError, match="does not fit"):

@@ -232,6 +232,10 @@ class CudaArray(np.ndarray, ForeignArray):
         }
 
 
+if native is not None:
+    native.know_device_class(CudaArray)
+
+
 def _part(array: Any, name: str) -> Any:
     """The real or the imaginary parts of complex numbers: every second number."""
     half = np.dtype(f"f{array.itemsize // 2}")
@@ -297,10 +301,18 @@ def root_block(array: Any) -> Any:
     return base
 
 
-def empty(shape: Sequence[int], dtype: np.dtype, filled: Any = None) -> Any:
-    """A new array on the device, row by row, filled with a number unless that is None."""
+def new_in_python(kind: Any, shape: Sequence[int], dtype: np.dtype) -> Any:
+    """A new array on the device, row by row."""
     nbytes = math.prod(shape) * dtype.itemsize
-    made = new_array(CudaArray, shape, dtype, state.runtime.pool.take(nbytes))
+    return new_array(kind, shape, dtype, state.runtime.pool.take(nbytes))
+
+
+_new = getattr(native, "device_empty", None) or new_in_python
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype, filled: Any = None) -> Any:
+    """A new array on the device, row by row, filled with a number unless that is None."""
+    made = _new(CudaArray, shape, dtype)
     if filled is not None:
         run("assign", made, filled)
     return made

@@ -200,6 +200,11 @@ class Runtime:
         """Write the products of two stacks of matrices into a third."""
         products.product(one, other, out)
 
+    @staticmethod
+    def biased(one: Any, other: Any, bias: Any) -> Any:
+        """The product of two matrices, and whether a vector was added to its rows."""
+        return products.biased(one, other, bias)
+
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         """A reduction by a kernel of our own, or NotImplemented."""
         return self.kernels.reduction(called, array, axis, dtype, keepdims)

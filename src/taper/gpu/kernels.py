@@ -37,6 +37,8 @@ class Kernels:
         self.runtime = runtime
         self._plans: dict[Any, Any] = {}
         self._forms: dict[Any, Any] = {}
+        self._reductions: dict[Any, Any] = {}
+        self._named: dict[tuple[str, str, np.dtype, int], Any] = {}
         self._modules: dict[Any, tuple[Any, dict[str, Any]]] = {}
 
     # --- launching -------------------------------------------------------------------------------
@@ -73,6 +75,15 @@ class Kernels:
             kernel = raw.kernel
             _kept.append(kernel)
             found = module[1][name] = _ready(kernel)
+        return found
+
+    def of(self, file: str, name: str, dtype: np.dtype, log: int = 0) -> Any:
+        """A kernel from such a file for elements of a dtype."""
+        found = self._named.get((file, name, dtype, log))
+        if found is None:
+            stored, computed = TYPES[dtype]
+            found = self.named(file, name, T=stored, C=computed, LOG=log)
+            self._named[file, name, dtype, log] = found
         return found
 
     # --- element by element ----------------------------------------------------------------------
@@ -246,6 +257,14 @@ class Kernels:
         self._run(plan, (value,), arrays, target)
         return True
 
+    def cast(self, array: Any, dtype: np.dtype) -> Any:
+        """A copy of an array that lies row by row in another dtype; None if it is beyond this."""
+        plan = self._plans.get(("assign", array.dtype, dtype))
+        if plan is None or _map_dense is None:
+            return None
+        function = plan.functions.get(0)
+        return None if function is None else _map_dense(function, CudaArray, dtype, array)
+
     def select(self, condition: Any, one: Any, other: Any) -> Any:
         """`np.where` of arrays and numbers, or NotImplemented."""
         inputs = (condition, one, other)
@@ -290,66 +309,96 @@ class Kernels:
 
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         """A sum, largest or smallest element along dimensions that lie together."""
+        if not array.flags.c_contiguous:
+            return NotImplemented
+        axis = tuple(axis) if axis.__class__ is list else axis
+        key = (called, array.dtype, array.shape, axis, dtype, keepdims)
+        plan = self._reductions.get(key)
+        if plan is None:
+            if len(self._reductions) > _MOST_FORMS:
+                self._reductions.clear()
+            plan = self._reductions[key] = self._reduction_plan(*key)
+        if plan is NotImplemented:
+            return plan
+        for function, blocks, threads, shape, made, numbers in plan:
+            out = empty(shape, made)
+            self.launch(function, blocks, threads, (out, array, *numbers))
+            array = out
+        return array
+
+    def _reduction_plan(
+        self, called: Any, given: Any, shape: Any, axis: Any, dtype: Any, keepdims: bool
+    ) -> Any:
+        """The launches of a reduction: each reads what the one before has made."""
         which = _REDUCTIONS.get(called)
-        if which is None or array.dtype not in _REDUCED:
+        result = given if dtype is None else np.dtype(dtype)
+        if which is None or given not in _REDUCED or 0 in shape:
             return NotImplemented
-        result = array.dtype if dtype is None else np.dtype(dtype)
-        if result != array.dtype and (result, array.itemsize) != (_SINGLE, 2):
+        if result != given and (result, given.itemsize) != (_SINGLE, 2):
             return NotImplemented
-        if not array.size or not array.flags.c_contiguous:
-            return NotImplemented
-        ndim = array.ndim
+        ndim = len(shape)
         axes = range(ndim) if axis is None else (axis,) if isinstance(axis, int) else axis
         axes = sorted([each % ndim for each in axes]) if ndim else []
         if not axes or axes != list(range(axes[0], axes[0] + len(axes))):
             return NotImplemented
-        shape = array.shape
-        outer = math.prod(shape[: axes[0]])
-        length = math.prod(shape[axes[0] : axes[-1] + 1])
-        inner = math.prod(shape[axes[-1] + 1 :])
-        kept = tuple([1 if dim in axes else size for dim, size in enumerate(shape)])
-        out = empty(
-            kept if keepdims else tuple([s for d, s in enumerate(shape) if d not in axes]),
-            result,
-        )
-        self._reduce(which, array, out, outer, length, inner)
-        return out
+        sizes = [
+            math.prod(each)
+            for each in (shape[: axes[0]], shape[axes[0] : axes[-1] + 1], shape[axes[-1] + 1 :])
+        ]
+        kept = [1 if dim in axes else size for dim, size in enumerate(shape)]
+        last = tuple(kept if keepdims else [s for d, s in enumerate(shape) if d not in axes])
+        steps: list[Any] = []
+        self._add_steps(steps, which, given, result, last, *sizes)
+        return steps
 
-    def _reduce(
-        self, which: int, array: Any, out: Any, outer: int, length: int, inner: int
+    def _add_steps(
+        self,
+        steps: list[Any],
+        which: int,
+        given: Any,
+        result: Any,
+        shape: tuple[int, ...],
+        outer: int,
+        length: int,
+        inner: int,
     ) -> None:
-        macros = {"T": TYPES[array.dtype][0], "C": TYPES[array.dtype][1], "WHICH": which}
-        if inner == 1:
-            if outer < 64 and length >= 65536:  # few long rows: each in parts, then the parts
-                piece = -(-length // min(512, length // 2048))
-                count = -(-length // piece)
-                middle = empty((outer, count), _PARTS.get(array.dtype, array.dtype))
-                wide = {**macros, "R": TYPES[middle.dtype][0]}
-                function = self.named("reductions", "pieces", **wide)
-                self.launch(function, outer * count, 256, (middle, array, count, piece, length))
-                self._reduce(which, middle, out, outer, count, 1)
-                return
-            macros["R"] = TYPES[out.dtype][0]
-            if length <= 1024:
-                function = self.named("reductions", "short_rows", **macros)
-                self.launch(function, (outer + 7) // 8, 256, (out, array, outer, length))
-            else:
-                function = self.named("reductions", "rows", **macros)
-                self.launch(function, outer, 256, (out, array, outer, length))
-            return
+        stored, computed = TYPES[given]
+        parts = _PARTS.get(given, given)
+
+        def add(name: str, blocks: int, threads: int, shape: Any, made: Any, *numbers: int) -> None:
+            macros = {"T": stored, "C": computed, "WHICH": which, "R": TYPES[made][0]}
+            function = self.named("reductions", name, **macros)
+            steps.append((function, blocks, threads, shape, made, numbers))
+
         across = (inner + 31) // 32
-        if outer * across < 132 and length >= 1024 and length % 16 == 0:  # in pieces first
-            middle = empty((16 * outer, inner), _PARTS.get(array.dtype, array.dtype))
-            self._reduce(which, array, middle, 16 * outer, length // 16, inner)
-            self._reduce(which, middle, out, outer, 16, inner)
-            return
-        macros["R"] = TYPES[out.dtype][0]
-        function = self.named("reductions", "columns", **macros)
-        self.launch(function, outer * across, 1024, (out, array, outer, length, inner))
+        if inner == 1 and outer < 64 and length >= 65536:  # few long rows: each in parts
+            piece = -(-length // min(512, length // 2048))
+            count = -(-length // piece)
+            add("pieces", outer * count, 256, (outer, count), parts, count, piece, length)
+            self._add_steps(steps, which, parts, result, shape, outer, count, 1)
+        elif inner == 1 and length <= 1024:
+            add("short_rows", (outer + 7) // 8, 256, shape, result, outer, length)
+        elif inner == 1:
+            add("rows", outer, 256, shape, result, outer, length)
+        elif outer * across < 132 and length >= 1024 and length % 16 == 0:  # in pieces first
+            pieces = 16 * outer
+            add(
+                "columns",
+                pieces * across,
+                1024,
+                (pieces, inner),
+                parts,
+                pieces,
+                length // 16,
+                inner,
+            )
+            self._add_steps(steps, which, parts, result, shape, outer, 16, inner)
+        else:
+            add("columns", outer * across, 1024, shape, result, outer, length, inner)
 
 
 _OPTIONS = ("-std=c++17",)
-_WITH_MUCH_SHARED_MEMORY = ("recurrent",)
+_WITH_MUCH_SHARED_MEMORY = ("recurrent", "attention")
 _MOST_SHARED = 224 * 1024
 
 

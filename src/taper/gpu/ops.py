@@ -14,8 +14,8 @@ import numpy as np
 
 from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
-from taper.gpu.array import CudaArray, empty, new_array, root_block
-from taper.gpu.texts import BFLOAT16, TYPES
+from taper.gpu.array import CudaArray, address, empty, new_array, root_block
+from taper.gpu.texts import BFLOAT16
 from taper.gpu.world import helpers, meanings, on_device
 
 FLOATS = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), BFLOAT16])
@@ -80,11 +80,6 @@ def _threads(length: int) -> int:
     return 32 if length <= 32 else 128 if length <= 1024 else 256 if length <= 4096 else 512
 
 
-def _macros(array: Any, **more: Any) -> dict[str, Any]:
-    stored, computed = TYPES[array.dtype]
-    return {"T": stored, "C": computed, "LOG": 0, **more}
-
-
 # --- products ------------------------------------------------------------------------------------
 
 
@@ -122,11 +117,87 @@ def addmm(kernels: Any, self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha
         return NotImplemented
     if self.__class__ is not CudaArray or self.dtype is not mat1.dtype:
         return NotImplemented
-    if self.shape not in (mat2.shape[1:], (len(mat1), mat2.shape[1])):
+    if self.shape == mat2.shape[1:] and self.flags.c_contiguous:
+        out, is_done = state.runtime.biased(mat1, mat2, self)
+        if is_done:
+            return out
+    elif self.shape == (len(mat1), mat2.shape[1]):
+        out = np.matmul(mat1, mat2)
+    else:
         return NotImplemented
-    out = np.matmul(mat1, mat2)
     found = kernels.elementwise(np.add, (out, self), out)
     return np.add(out, self, out) if found is NotImplemented else out
+
+
+def _multiplied(one: Any, other: Any) -> Any:
+    out = empty((one.shape[0], other.shape[1]), one.dtype)
+    state.runtime.product(one, other, out)
+    return out
+
+
+def _is_by_columns(item: int, shape: Any, strides: Any) -> bool:
+    return strides[0] == item and strides[1] == item * shape[0]
+
+
+@own("addmm_mat1")
+def addmm_left(
+    kernels: Any, grad: Any, mat2: Any, mat1_shape: Any, mat1_strides: Any, alpha: Any
+) -> Any:
+    """The gradient of the left factor, in the layout of that."""
+    if alpha != 1 or not _are_factors(grad, mat2) or not grad.size or not mat2.size:
+        return NotImplemented
+    if _is_by_columns(grad.itemsize, mat1_shape, mat1_strides):
+        return _multiplied(mat2, grad.T).T
+    return _multiplied(grad, mat2.T)
+
+
+@own("addmm_mat2")
+def addmm_right(
+    kernels: Any, grad: Any, mat1: Any, mat2_shape: Any, mat2_strides: Any, alpha: Any
+) -> Any:
+    """The gradient of the right factor, in the layout of that."""
+    if alpha != 1 or not _are_factors(grad, mat1) or not grad.size or not mat1.size:
+        return NotImplemented
+    if _is_by_columns(grad.itemsize, mat2_shape, mat2_strides):
+        return _multiplied(grad.T, mat1).T
+    return _multiplied(mat1.T, grad)
+
+
+# --- views ----------------------------------------------------------------------------------------
+
+
+def _reshaped(kernels: Any, array: Any, shape: Any) -> Any:
+    """Another shape of an array that lies row by row, with no dimension of length 1 to think of."""
+    if array.__class__ is not CudaArray or not array.flags.c_contiguous or 1 in array.shape:
+        return NotImplemented
+    if 1 in shape or math.prod(shape) != array.size or not array.size or min(shape) < 0:
+        return NotImplemented
+    return np.ndarray.reshape(array, shape)
+
+
+for _name in ("view", "view_self", "_unsafe_view", "unsafe_view_self"):
+    own(_name)(_reshaped)
+
+
+def _rejoined(kernels: Any, grad: Any, self_shape: Any, sizes: Any, dim: int) -> Any:
+    """The parts of an array's gradient as one, without a copy, if they lie side by side."""
+    first = grad[0]
+    if any([each.__class__ is not CudaArray for each in grad]) or not first.size:
+        return NotImplemented
+    dim %= first.ndim
+    block, strides, at = root_block(first), first.strides, address(first)
+    if block.address != at or block.nbytes != math.prod(self_shape) * first.itemsize:
+        return NotImplemented
+    for each in grad:
+        if each.strides != strides or each.dtype is not first.dtype or address(each) != at:
+            return NotImplemented
+        at += each.shape[dim] * strides[dim]
+    whole = new_array(CudaArray, tuple(self_shape), first.dtype, block)
+    return whole if whole.strides == strides else NotImplemented
+
+
+for _name in ("split_self", "split_with_sizes_self"):
+    own(_name)(_rejoined)
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -140,7 +211,7 @@ def _softmax(log: int, name: str) -> Callable[..., Any]:
         shape, dim = array.shape, dim % array.ndim
         inner = math.prod(shape[dim + 1 :])
         out = empty(shape, array.dtype)
-        function = kernels.named("rows", name, **_macros(array, LOG=log))
+        function = kernels.of("rows", name, array.dtype, log)
         args = (out, array, *others, shape[dim], inner)
         kernels.launch(function, array.size // shape[dim], _threads(shape[dim]), args)
         return out
@@ -173,7 +244,7 @@ def layer_norm(
         empty(shape, input.dtype),
         empty(shape, input.dtype),
     )
-    function = kernels.named("rows", "layer_norm", **_macros(input))
+    function = kernels.of("rows", "layer_norm", input.dtype)
     given = [input if each is None else each for each in (weight, bias)]
     has = [int(each is not None) for each in (weight, bias)]
     args = (out, mean, rstd, input, *given, length, np.float64(eps), *has)
@@ -201,7 +272,7 @@ def layer_norm_gradients(
     found = for_weight = for_bias = None
     if needs[0]:
         found = empty(input.shape, input.dtype)
-        function = kernels.named("rows", "layer_norm_backward", **_macros(input))
+        function = kernels.of("rows", "layer_norm_backward", input.dtype)
         given = input if weight is None else weight
         args = (found, grad, input, mean, rstd, given, length, int(weight is not None))
         kernels.launch(function, rows, _threads(length), args)
@@ -219,13 +290,13 @@ def _layer_norm_sums(
     dtype, across = arrays[0].dtype, (length + 31) // 32
     if rows < 1024 or across > 132:
         found = empty(shape, dtype), empty(shape, dtype)
-        function = kernels.named("rows", "layer_norm_parameters", **_macros(arrays[0]))
+        function = kernels.of("rows", "layer_norm_parameters", arrays[0].dtype)
         kernels.launch(function, across, 1024, (*found, *arrays, rows, length))
         return found
     piece = max(128, rows // 16)
     count = -(-rows // piece)
     parts = empty((count, *shape), dtype), empty((count, *shape), dtype)
-    function = kernels.named("rows", "layer_norm_pieces", **_macros(arrays[0]))
+    function = kernels.of("rows", "layer_norm_pieces", arrays[0].dtype)
     kernels.launch(function, across * count, 1024, (*parts, *arrays, rows, length, piece))
     one, other = [np.add.reduce(each, axis=0) for each in parts]
     return one, other
@@ -258,7 +329,7 @@ def nll_loss(
     if not _takes_nll(self, target, weight, reduction):
         return NotImplemented
     out, total = empty((), self.dtype), empty((), self.dtype)
-    function = kernels.named("rows", "nll", **_macros(self))
+    function = kernels.of("rows", "nll", self.dtype)
     given = self if weight is None else weight
     args = (out, total, self, target, given, *self.shape, ignore_index, int(reduction == 1))
     kernels.launch(function, 1, 1024, (*args, int(weight is not None)))
@@ -280,7 +351,7 @@ def nll_gradient(
     if not _takes_nll(self, target, weight, reduction) or not _are_plain(self, grad, total):
         return NotImplemented
     out = empty(self.shape, self.dtype)
-    function = kernels.named("rows", "nll_backward", **_macros(self))
+    function = kernels.of("rows", "nll_backward", self.dtype)
     given = self if weight is None else weight
     args = (out, grad, target, given, total, *self.shape, ignore_index, int(reduction == 1))
     kernels.launch(function, _blocks(out.size), 256, (*args, int(weight is not None)))
@@ -336,10 +407,51 @@ def embedding(
     if not indices.flags.c_contiguous or not indices.size or not weight.size:
         return NotImplemented
     out = empty((*indices.shape, weight.shape[1]), weight.dtype)
-    function = kernels.named("rows", "pick_rows", **_macros(weight))
+    function = kernels.of("rows", "pick_rows", weight.dtype)
     args = (out, weight, indices, indices.size, weight.shape[1], weight.shape[0])
     kernels.launch(function, _blocks(out.size), 256, args)
     return out
+
+
+@own("embedding_dense_backward")
+def embedding_gradient(
+    kernels: Any,
+    grad: Any,
+    indices: Any,
+    num_weights: int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> Any:
+    """The rows of a gradient, summed where they were read; each row of the table looks for its own.
+
+    The order of the sums is always the same.
+    """
+    if scale_grad_by_freq or not _are_plain(grad) or indices.dtype != np.int64 or not grad.size:
+        return NotImplemented
+    if not indices.flags.c_contiguous or indices.size * num_weights > _MOST_LOOKS:
+        return NotImplemented
+    width = grad.shape[-1]
+    out = empty((num_weights, width), grad.dtype)
+    function = kernels.of("rows", "add_rows", grad.dtype)
+    args = (out, grad, indices, indices.size, width, padding_idx)
+    kernels.launch(function, num_weights, 256, args)
+    return out
+
+
+_MOST_LOOKS = 1 << 28
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+
+@own("_to_copy")
+def to_copy(kernels: Any, self: Any, dtype: Any, memory_format: Any = None) -> Any:
+    """A copy in another dtype."""
+    if memory_format is None and self.__class__ is CudaArray and self.flags.c_contiguous:
+        found = kernels.cast(self, dtype.numpy)
+        if found is not None:
+            return found
+    return NotImplemented
 
 
 # --- curves --------------------------------------------------------------------------------------

@@ -74,17 +74,39 @@ def matmul(one: Any, other: Any) -> Any:
     """The product of two arrays as `np.matmul` has it, or NotImplemented."""
     if one.__class__ is not CudaArray or other.__class__ is not CudaArray:
         return NotImplemented
-    dtype = one.dtype
-    if dtype not in _DATA or other.dtype is not dtype or not one.ndim or not other.ndim:
+    dtype, dims = one.dtype, (one.ndim, other.ndim)
+    if dtype not in _DATA or other.dtype is not dtype or 0 in dims:
         return NotImplemented
-    left, right = one, other
+    if dims == (2, 2):
+        (rows, inner), (length, columns) = one.shape, other.shape
+        if inner != length or not rows * inner * columns:
+            return NotImplemented
+        out = empty((rows, columns), dtype)
+        _product(one, other, out)
+        return out
+    return _of_stacks(one, other)
+
+
+def biased(one: Any, other: Any, bias: Any) -> Any:
+    """The product of two matrices with a vector added to its rows; nobody has looked at them yet.
+
+    Returns the product and whether the vector was added.
+    """
+    out = empty((len(one), other.shape[1]), one.dtype)
+    return out, _product(one, other, out, bias)
+
+
+def _of_stacks(one: Any, other: Any) -> Any:
+    dtype, left, right = one.dtype, one, other
     if one.ndim == 1:
         left = one.reshape(1, -1)
     if other.ndim == 1:
         right = other.reshape(-1, 1)
     if left.shape[-1] != right.shape[-2] or not left.size or not right.size:
         return NotImplemented
-    lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    lead = left.shape[:-2]
+    if right.shape[:-2] != lead:
+        lead = np.broadcast_shapes(lead, right.shape[:-2])
     out = empty((*lead, left.shape[-2], right.shape[-1]), dtype)
     result = out
     if len(lead) == 0:
@@ -121,24 +143,26 @@ def product(left: Any, right: Any, out: Any) -> None:
     _product(left, right, out)
 
 
-def _product(left: Any, right: Any, out: Any) -> None:
+def _product(left: Any, right: Any, out: Any, bias: Any = None) -> bool:
+    """Multiply; return whether the bias, if there is one, was added."""
     data, written = _DATA[left.dtype], _DATA[out.dtype]
     computed = (
         _TF32
         if data == 0 and get_float32_matmul_precision() != "highest"
         else _COMPUTED[left.dtype]
     )
-    given = (data, written, computed)
-    if _multiply(left, right, out, *given) is None:
+    found = _multiply(left, right, out, data, written, computed, bias)
+    if found is None:
         # Neither rows nor columns are in one piece.
         left, right = [each if _layout(each) else each.copy() for each in (left, right)]
-        _multiply(left, right, out, *given)
+        found = _multiply(left, right, out, data, written, computed, bias)
+    return bool(found)
 
 
 def _multiply_by_cupy(
-    left: Any, right: Any, out: Any, data: int, written: int, computed: int
+    left: Any, right: Any, out: Any, data: int, written: int, computed: int, bias: Any
 ) -> Any:
-    """The same as the native module does."""
+    """The same as the native module does, but never with a bias."""
     first, second = _layout(left), _layout(right)
     if first is None or second is None:
         return None
@@ -152,11 +176,34 @@ def _multiply_by_cupy(
     if count == 1:
         operands = (other, data, second[1], one, data, first[1], numbers.zero)
         cublas.gemmEx(handle, *lengths, *operands, result, written, leading, computed, -1)
-        return True
+        return bias is None
     stacked = (other, data, *second[1:], one, data, *first[1:], numbers.zero)
     stack = (result, written, leading, out.strides[0] // out.itemsize, count)
     cublas.gemmStridedBatchedEx(handle, *lengths, *stacked, *stack, computed, -1)
-    return True
+    return bias is None
+
+
+def _loaded(name: str) -> Any:
+    """A library that is in memory already."""
+    with open("/proc/self/maps") as maps:
+        return ctypes.CDLL(next(line.split()[-1] for line in maps if name in line))
+
+
+def _places(library: Any, names: Any) -> list[Any]:
+    """The addresses of functions."""
+    return [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
+
+
+_LIGHT_NAMES = (
+    "cublasLtMatmul",
+    "cublasLtMatmulDescCreate",
+    "cublasLtMatmulDescSetAttribute",
+    "cublasLtMatrixLayoutCreate",
+    "cublasLtMatrixLayoutSetAttribute",
+    "cublasLtMatmulPreferenceCreate",
+    "cublasLtMatmulPreferenceSetAttribute",
+    "cublasLtMatmulAlgoGetHeuristic",
+)
 
 
 class Library:
@@ -166,20 +213,20 @@ class Library:
 
     def __init__(self, allocate: Callable[[int], int]) -> None:
         self.allocate = allocate
-        device.get_cublas_handle()  # which loads the library
-        with open("/proc/self/maps") as maps:
-            path = next(line.split()[-1] for line in maps if "/libcublas.so" in line)
-        self.functions = ctypes.CDLL(path)
-        self.handle = ctypes.c_void_p()
-        if self.functions.cublasCreate_v2(ctypes.byref(self.handle)):
+        device.get_cublas_handle()  # which loads the libraries
+        self.functions, self.light = _loaded("/libcublas.so"), _loaded("/libcublasLt.so")
+        self.handle, light = ctypes.c_void_p(), ctypes.c_void_p()
+        if self.functions.cublasCreate_v2(ctypes.byref(self.handle)) or self.light.cublasLtCreate(
+            ctypes.byref(light)
+        ):
             raise RuntimeError("CUDA error: CUBLAS_STATUS_NOT_INITIALIZED")
         self.rooms: dict[int, int] = {}  # by stream; all graphs share one
         pointer = ctypes.c_void_p
         self.functions.cublasSetStream_v2.argtypes = [pointer, pointer]
         self.functions.cublasSetWorkspace_v2.argtypes = [pointer, pointer, ctypes.c_size_t]
         names = ("cublasGemmEx", "cublasGemmStridedBatchedEx")
-        places = [ctypes.cast(getattr(self.functions, name), pointer).value for name in names]
-        native.know_products(*places, self.handle.value)
+        native.know_products(*_places(self.functions, names), self.handle.value)
+        native.know_light_products(*_places(self.light, _LIGHT_NAMES), light.value)
         self.use_stream(0)
 
     def use_stream(self, stream: int) -> None:
@@ -189,6 +236,7 @@ class Library:
             self.rooms[place] = self.allocate(self._ROOM)
         self.functions.cublasSetStream_v2(self.handle, stream)
         self.functions.cublasSetWorkspace_v2(self.handle, self.rooms[place], self._ROOM)
+        native.know_product_room(self.rooms[place], self._ROOM)
 
 
 _multiply: Any = _multiply_by_cupy

@@ -269,11 +269,16 @@ def _operator(entry: Any) -> Callable[..., Any]:
         return found
     function = entry.function
 
+    kernel: Any = None
+
     def call(*args: Any, **options: Any) -> Any:
+        nonlocal kernel
         if not is_there(args) and not (options and is_there(options.values())):
             return function(*args, **options)
+        if kernel is None:
+            kernel = kernel_of(entry)
         options = {("self" if name == "input" else name): each for name, each in options.items()}
-        return entry.call(kernel_of(entry), entry.arguments(args, options))
+        return entry.call(kernel, entry.arguments(args, options))
 
     call.op = _DeviceOp(entry)  # type: ignore[attr-defined]
     call.__name__ = function.__name__
@@ -297,15 +302,17 @@ def kernel_of(entry: Any) -> Callable[..., Any]:
         rule = None if entry.layout is None else on_device(entry.layout)
         own = meanings.get(entry.name)
 
-        def found(*args: Any, **options: Any) -> Any:
-            if own is not None:
-                result = own(*args, **options)
-                if result is not NotImplemented:
-                    return result
-            result = _there(plain(*args, **options))
+        def otherwise(*args: Any, **options: Any) -> Any:
+            result = plain(*args, **options)
+            if result.__class__ is not CudaArray:
+                result = _there(result)
             return result if rule is None else rule(result, (*args, *options.values()))
 
-        _kernels[entry] = found
+        def first(*args: Any, **options: Any) -> Any:
+            result = own(*args, **options)
+            return otherwise(*args, **options) if result is NotImplemented else result
+
+        found = _kernels[entry] = otherwise if own is None else first
     return found
 
 
@@ -316,7 +323,12 @@ def formula_of(function: Any) -> Callable[..., Any]:
     own = meanings.get(function.__name__)
     copy = on_device(function)
     if own is None:
-        return lambda *args, **options: _there(copy(*args, **options))
+
+        def plain(*args: Any, **options: Any) -> Any:
+            result = copy(*args, **options)
+            return result if result.__class__ is CudaArray else _there(result)
+
+        return plain
 
     def call(*args: Any, **options: Any) -> Any:
         result = own(*args, **options)
@@ -401,14 +413,19 @@ def is_there(args: Any) -> bool:
 
 def dispatching(host: Any, device: Callable[[], Any]) -> Any:
     """Return a function that runs in the device's way if an argument is there."""
-    there: list[Any] = []
+    there: Any = None
 
     def call(*args: Any, **options: Any) -> Any:
-        if not is_there(args) and not (options and is_there(options.values())):
-            return host(*args, **options)
-        if not there:
-            there.append(device())
-        return there[0](*args, **options)
+        nonlocal there
+        if (
+            (args and args[0].__class__ is CudaArray)
+            or is_there(args)
+            or (options and is_there(options.values()))
+        ):
+            if there is None:
+                there = device()
+            return there(*args, **options)
+        return host(*args, **options)
 
     call.host = host  # type: ignore[attr-defined]
     return call

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import device_of, has_elements
+from taper.arrays.foreign import device_of, has_elements, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
@@ -91,6 +91,8 @@ def run_inplace(
         op = op.written(*arguments).op
     if write is not None and not has_elements(memory_of(target)):
         write = None  # the kernel checks all that is to be checked
+    elif write is None and is_foreign(getattr(target, "_array", None)):
+        write = target._array.place.written(op.name, arguments)
     first = op.params[0].name
     needs = {
         param.name: isinstance(value, Tensor) and wants_grad(value)
@@ -289,7 +291,7 @@ def compute_into(
     result)` may refuse what the usual rules allow.  A function without a `label` has no gradient to
     lose, so its inputs may require one.
     """
-    outs = out if isinstance(out, tuple | list) else (out,)
+    outs = out if isinstance(out, (tuple, list)) else (out,)
     for each in outs:
         if not isinstance(each, Tensor):
             raise TypeError(f"{label}(): argument 'out' must be Tensor, not {type(each).__name__}")

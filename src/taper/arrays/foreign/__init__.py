@@ -103,6 +103,13 @@ class Place:
                 f"{one} and {other}!"
             )
 
+    def written(self, name: str, arguments: Any) -> Any:
+        """Return what does the in-place form of an operator at once, or None.
+
+        Its tensors have no elements in common but with themselves, which the caller checks.
+        """
+        return None
+
     def drawn(self, function: Any, out: Any, *arguments: Any) -> Any:
         """Fill an array with random numbers as `function` would, which fills ndarrays."""
         memory = np.empty_like(self.to_ndarray(out))

@@ -39,6 +39,8 @@ class Backend(Protocol):
     size: int
     seconds: float
     """How long an operation may take."""
+    averages: bool
+    """Whether the average costs no more than the sum."""
 
     def all_reduce(self, array: np.ndarray, op: RedOpType) -> None:
         """Combine the arrays of all members, for all."""

@@ -121,6 +121,7 @@ class Mpi:
     """A member of a group that MPI carries."""
 
     name = "mpi"
+    averages = False
 
     def __init__(self, store: Store, ranks: Sequence[int], rank: int, seconds: float) -> None:
         world = mpi().COMM_WORLD

@@ -84,6 +84,7 @@ class Nccl:
     """A member of a group that NCCL carries."""
 
     name = "nccl"
+    averages = False
 
     def __init__(
         self, store: Store, rank: int, size: int, seconds: float, cupy: Any = None

@@ -177,6 +177,38 @@ extern "C" __global__ void pick_rows(T *out, const T *__restrict__ table, const 
     }
 }
 
+// A block for each row of the table, which looks through all numbers for its own, 1024 at a time.
+extern "C" __global__ void add_rows(T *out, const T *__restrict__ grad, const long long *__restrict__ which,
+                                    long long count, long long width, long long left_out) {
+    __shared__ int found[1024];
+    __shared__ int many;
+    const long long row = blockIdx.x;
+    for (long long column = threadIdx.x; column - threadIdx.x < width; column += blockDim.x) {
+        C total = (C)0;
+        for (long long start = 0; start < count && row != left_out; start += 1024) {
+            bool any = false;
+            for (long long i = start + threadIdx.x; i < min(start + 1024, count); i += blockDim.x) any |= which[i] == row;
+            if (!__syncthreads_or(any)) continue;
+            if (threadIdx.x == 0) many = 0;
+            __syncthreads();
+            if (threadIdx.x < 32) // a warp writes them down in their order
+                for (long long i = start; i < min(start + 1024, count); i += 32) {
+                    const bool mine = i + threadIdx.x < count && which[i + threadIdx.x] == row;
+                    const unsigned hits = __ballot_sync(0xffffffffu, mine);
+                    if (mine) found[many + __popc(hits & ((1u << threadIdx.x) - 1))] = (int)(i + threadIdx.x - start);
+                    __syncwarp();
+                    if (threadIdx.x == 0) many += __popc(hits);
+                    __syncwarp();
+                }
+            __syncthreads();
+            if (column < width)
+                for (int i = 0; i < many; i++) total += (C)load(grad[(start + found[i]) * width + column]);
+            __syncthreads();
+        }
+        if (column < width) out[row * width + column] = put<T>(total);
+    }
+}
+
 // Largest element of each window of a picture, and where it lies in the picture.
 extern "C" __global__ void max_pool(
     T *out, long long *where, const T *__restrict__ in, long long planes, long long height, long long width,
@@ -229,6 +261,18 @@ extern "C" __global__ void patches(
         const long long y = row * sh - ph + a * dh, x = column * sw - pw + b * dw;
         const bool inside = y >= 0 && y < height && x >= 0 && x < width;
         out[i] = inside ? in[((n * planes + rest) * height + y) * width + x] : put<T>((C)0);
+    }
+}
+
+// Let the first two dimensions of an array (first, second, places) change places; a number is added for each `first`.
+extern "C" __global__ void turn(
+    T *out, const T *__restrict__ in, const T *__restrict__ bias, long long first, long long second, long long places,
+    long long has_bias) {
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < first * second * places;
+         i += (long long)gridDim.x * blockDim.x) {
+        const long long place = i % places, a = i / places % first, b = i / places / first;
+        const T found = in[(a * second + b) * places + place];
+        out[i] = has_bias ? put<T>((C)load(found) + (C)load(bias[a])) : found;
     }
 }
 
