@@ -4,8 +4,8 @@
     python benchmarks/scaling_model.py --write    ... and write docs/scaling.md
 
 The costs of communication (alpha, beta) are fitted to `benchmarks/collectives.py`; the time of
-computing is measured here, in one process with one thread.  Run it alone on the machine: the page
-says how busy the machine was.
+computing is measured here, in one process with one thread.  Run it alone on the machine, or, for
+that minute, before all others (`chrt -f 1`): the page says how busy the machine was.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ HEAD = """# Scaling: what a step of many processes costs
 This page is written by `python benchmarks/scaling_model.py --write`. It predicts the time of a data
 parallel step for 2 to 1,024 processes from two measurements: the collectives
 (`benchmarks/collectives.py`) and a step of one process. When it was last written the machine was
-{load}; write it again on an idle one before you trust the absolute numbers.
+{load}.
 
 ## The model
 
@@ -240,6 +240,16 @@ column tells how far to trust the rest.
 """
 
 NETWORKS = [Link("10 Gbit/s", 20e-6, 8e-10), Link("100 Gbit/s", 5e-6, 8e-11)]
+
+
+def described(busy: float) -> str:
+    """Say what the machine did beside the measurements, given its load before them."""
+    if busy < 0.5:
+        return "idle"
+    text = f"shared with {busy:.0f} busy processes"
+    if hasattr(os, "SCHED_FIFO") and os.sched_getscheduler(0) == os.SCHED_FIFO:
+        return f"{text},\nwhich had to wait (`chrt -f 1`)"
+    return f"{text};\nwrite it again on an idle one before you trust the absolute numbers"
 
 
 def main() -> None:
@@ -271,8 +281,7 @@ def main() -> None:
         for count in (2, 4):
             expected = predicted(step, host, count, os.cpu_count(), False)
             checks.append((step.name, count, expected, measured_together(step.name, count)))
-    load = f"shared with {busy:.0f} busy processes" if busy > 0.5 else "idle"
-    text = page([*links, *NETWORKS], steps, checks, load)
+    text = page([*links, *NETWORKS], steps, checks, described(busy))
     if options.write:
         PAGE.write_text(text)
     print(text)

@@ -120,9 +120,33 @@ static Py_ssize_t rounded_size(Py_ssize_t nbytes) {
     return (nbytes + step - 1) & -step;
 }
 
+static int fitting; /* whether a larger block may serve: for a graph, which keeps all its room for itself */
+
+/* fit_blocks(whether) */
+PyObject *taper_fit_blocks(PyObject *self, PyObject *whether) {
+    fitting = whether == Py_True;
+    Py_RETURN_NONE;
+}
+
+/* The list of the smallest free blocks of the stream that are as large as a size, and less than twice. */
+static FreeList *fitting_list(Py_ssize_t size, FreeList *exact) {
+    FreeList *best = exact;
+    for (int place = 0; place < LISTS; place++) {
+        FreeList *list = &lists[place];
+        if (list->count && list->stream == current && list->size > size && list->size / 2 < size &&
+            (best == exact || list->size < best->size))
+            best = list;
+    }
+    return best;
+}
+
 static Block *take(Py_ssize_t nbytes) {
-    const Py_ssize_t size = rounded_size(nbytes);
+    Py_ssize_t size = rounded_size(nbytes);
     FreeList *list = list_of(size, current);
+    if (fitting && list != NULL && list->count == 0) {
+        list = fitting_list(size, list);
+        size = list->size;
+    }
     if (list == NULL || more_room == NULL) {
         PyErr_SetString(PyExc_RuntimeError, "there is no pool of blocks");
         return NULL;

@@ -70,7 +70,7 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
 def _row_major(value: Any) -> bool:
     if isinstance(value, ndarray):
         return in_rows(value)
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return all([_row_major(each) for each in value])
     return not isinstance(value, ForeignArray)  # the rule asks it
 
@@ -80,7 +80,7 @@ def _row_major(value: Any) -> bool:
 
 def ELEMENTWISE(result: Any, given: Sequence[Any]) -> Any:
     """Lay results out in the operands' order of dimensions; where it differs, the first's."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return type(result)([ELEMENTWISE(each, given) for each in result])
     if not isinstance(result, ARRAYS) or not result.ndim:
         return result
@@ -94,7 +94,7 @@ def FIRST(result: Any, given: Sequence[Any]) -> Any:
 
 def PRESERVED(result: Any, given: Sequence[Any]) -> Any:
     """Lay results out as a copy of the first operand: its strides, where they are dense."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return type(result)([PRESERVED(each, given) for each in result])
     first = arrays_in(given)[0]
     return laid_out(result, preserved_strides(result.shape, _in_elements(first)))
@@ -107,7 +107,7 @@ def BY_KIND(result: Any, given: Sequence[Any]) -> Any:
 
 def ROW_MAJOR(result: Any, given: Sequence[Any]) -> Any:
     """Lay results out row-major, whatever the operands are."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return type(result)([ROW_MAJOR(each, given) for each in result])
     return laid_out(result, row_major(result.shape)) if isinstance(result, ARRAYS) else result
 

@@ -63,7 +63,7 @@ def dims_of(dim: Any, function: str) -> Dims:
     if dim is None:
         return None
     try:
-        if isinstance(dim, tuple | list):
+        if isinstance(dim, (tuple, list)):
             return tuple([each if type(each) is int else operator.index(each) for each in dim])
         return (operator.index(dim),)
     except TypeError:

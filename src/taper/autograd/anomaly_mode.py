@@ -172,10 +172,10 @@ def _all_finite(arguments: Sequence[Any]) -> bool:
         if isinstance(each, Tensor):
             if not is_finite(each._array):
                 return False
-        elif isinstance(each, float | complex):
+        elif isinstance(each, (float, complex)):
             if not isfinite(abs(each)):
                 return False
-        elif isinstance(each, tuple | list) and not _all_finite(each):
+        elif isinstance(each, (tuple, list)) and not _all_finite(each):
             return False
     return True
 
@@ -196,10 +196,10 @@ def ranges(op: Any, arguments: Sequence[Any]) -> str:
         names = [param.public_name for param in op.params]
     lines = []
     for name, value in zip(names, arguments, strict=False):
-        for each in value if isinstance(value, tuple | list) else (value,):
+        for each in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(each, Tensor):
                 lines.append(f"\n  {name}: {_range(each)}")
-            elif isinstance(each, int | float | complex):
+            elif isinstance(each, (int, float, complex)):
                 lines.append(f"\n  {name}: {each}")
     return "".join(lines)
 

@@ -25,7 +25,7 @@ Choice = Callable[[Any], Sequence[Tensor]]
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
     """Return several values as a tuple, a single one as a tuple of one."""
-    return tuple(value) if isinstance(value, tuple | list) else (value,)
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
 def is_differentiable(value: Any) -> bool:

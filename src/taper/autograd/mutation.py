@@ -104,7 +104,7 @@ class _AllowMutationOnSavedContext:
             self.about_to_write(call.arguments[0])
         elif call.kind == "out":
             out = call.arguments[-1]
-            for each in out if isinstance(out, tuple | list) else (out,):
+            for each in out if isinstance(out, (tuple, list)) else (out,):
                 if isinstance(each, Tensor):
                     self.about_to_write(each)
         return run()

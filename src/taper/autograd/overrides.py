@@ -121,7 +121,7 @@ def dispatches(kind: type) -> bool:
 def flat(values: Iterable[Any]) -> Iterator[Any]:
     """Return values, and those in their lists and tuples."""
     for each in values:
-        if isinstance(each, tuple | list):
+        if isinstance(each, (tuple, list)):
             yield from each
         else:
             yield each
@@ -271,7 +271,7 @@ def overrider(values: Any) -> Any:
     """Return the first of some values whose class has its own `__torch_function__`, else None."""
     if switch.off:
         return None
-    several = values if isinstance(values, tuple | list) else (values,)
+    several = values if isinstance(values, (tuple, list)) else (values,)
     for each in several:
         method = handler_of(type(each))
         if method is not None and getattr(method, "__func__", None) is not _DEFAULT:

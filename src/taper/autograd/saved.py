@@ -531,7 +531,7 @@ def pack_inputs(node: Any, hooks: tuple[Hook, Hook]) -> None:
     """Send the saved inputs through the hooks."""
     for name in sorted(node.saved_tensor_names):
         kept = getattr(node, f"kept_{name}")
-        if not isinstance(kept, Tensor | tuple):
+        if not isinstance(kept, (Tensor, tuple)):
             continue  # numbers are never packed (§S3)
         value = general_form(node, name)
         for each in value if isinstance(value, tuple) else (value,):

@@ -68,12 +68,13 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
     tangents = tangent_for(op, arguments, outputs)
     if tangents is None:
         return
-    several = tangents if isinstance(tangents, tuple | list) else (tangents,)
+    several = tangents if isinstance(tangents, (tuple, list)) else (tangents,)
     own = _has_own_dtype(arguments)
     for output, found in zip(outputs, several, strict=False):
         if found is not None and _can_have_one(output):
             same = found.dtype.is_complex == output.dtype.is_complex
-            keeps = own and (same or (found.dtype.is_complex and op.tangent != POINTWISE))
+            kept = op.tangent != POINTWISE if found.dtype.is_complex else op.tangent == LINEAR
+            keeps = own and (same or kept)
             set_tangent(output, laid_out(_fitted(found, output, keeps), output))
 
 
@@ -97,7 +98,7 @@ def _is_unseen(op: Op, arguments: tuple[Any, ...]) -> bool:
 def _has_own_dtype(arguments: tuple[Any, ...]) -> bool:
     """Return whether a tangent has another dtype than its tensor, which results then keep."""
     for value in arguments:
-        for each in value if isinstance(value, tuple | list) else (value,):
+        for each in value if isinstance(value, (tuple, list)) else (value,):
             found = tangent(each) if isinstance(each, Tensor) else None
             if found is not None and found._array.dtype != each._array.dtype:
                 return True
@@ -121,7 +122,8 @@ def _fitted(found: Tensor, output: Tensor, own_dtype: bool = False) -> Tensor:
 def write_tangent(target: Tensor, found: Tensor | None) -> None:
     """Make `found`, or zero for None, the tangent of a tensor that was written in place."""
     if _can_have_one(target):
-        overwrite(target, None if found is None else _fitted(found, target))
+        own = _has_own_dtype((target,))
+        overwrite(target, None if found is None else _fitted(found, target, own))
 
 
 def before_write(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -151,7 +153,7 @@ def _any_has_one(arguments: Sequence[Any]) -> bool:
 
 def _flat(arguments: Sequence[Any]) -> Iterator[Any]:
     for value in arguments:
-        yield from value if isinstance(value, list | tuple) else (value,)
+        yield from value if isinstance(value, (list, tuple)) else (value,)
 
 
 @outside_of_level
@@ -206,7 +208,7 @@ def _primals(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     if local.state.mode & NO_GRAD:
         return arguments
     return tuple(
-        [_primal(each) for each in value] if isinstance(value, list | tuple) else _primal(value)
+        [_primal(each) for each in value] if isinstance(value, (list, tuple)) else _primal(value)
         for value in arguments
     )
 
@@ -217,11 +219,13 @@ def _primal(value: Any) -> Any:
 
 def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
     result = op.call(op.function, arguments)
-    return result if isinstance(result, tuple | list) else (result,)
+    return result if isinstance(result, (tuple, list)) else (result,)
 
 
 def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
     """Put tangents in place of the tensors, zero where there is none."""
+    found = [each for each in map(tangent, _flat(arguments)) if each is not None]
+    real = _has_own_dtype(arguments) and not found[0].dtype.is_complex
     replaced = []
     for param, value in zip(op.params, arguments, strict=True):
         if param.kind not in TENSOR_KINDS or op.formula_for(param.name) is None or value is None:
@@ -229,13 +233,16 @@ def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
         elif param.kind == "tensors":
             replaced.append([_or_zero(each) for each in value])
         else:
-            replaced.append(_or_zero(value) if isinstance(value, Tensor) else 0)
+            replaced.append(_or_zero(value, real) if isinstance(value, Tensor) else 0)
     return replaced
 
 
-def _or_zero(value: Tensor) -> Tensor:
+def _or_zero(value: Tensor, real: bool = False) -> Tensor:
     found = tangent(value)
-    return found if found is not None else value.detach().new_zeros(value._array.shape)
+    if found is not None:
+        return found
+    value = value.detach()
+    return (value.real if real else value).new_zeros(value._array.shape)
 
 
 def _pointwise(
@@ -286,7 +293,7 @@ def _by_rule(
     for name in inspect.signature(op.tangent).parameters:
         if name.endswith("_t") and name[:-2] in values:
             value = duals[name[:-2]]
-            several = isinstance(value, list | tuple)
+            several = isinstance(value, (list, tuple))
             given.append([tangent(each) for each in value] if several else tangent(value))
         elif name.rpartition("_")[0] in values and name not in values:
             head, _, what = name.rpartition("_")

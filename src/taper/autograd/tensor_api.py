@@ -484,7 +484,7 @@ def _use_count(self: Tensor) -> int:
     for holder in gc.get_referrers(self):
         if isinstance(holder, AccumulateGrad):
             is_leaf_of_a_graph = True
-        elif isinstance(holder, Node | ViewRecord | SavedValue):
+        elif isinstance(holder, (Node, ViewRecord, SavedValue)):
             count += _slots_with(self, holder)
         elif isinstance(holder, tuple):
             nodes = [each for each in gc.get_referrers(holder) if isinstance(each, Node)]

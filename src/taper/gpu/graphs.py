@@ -47,11 +47,13 @@ class Graph:
             runtime.use_stream(self._outside)
             raise
         state.capturing = self
+        runtime.pool.fit(True)
 
     def end(self) -> bool:
         """Write no more; tell whether there is something to launch."""
         runtime = state.runtime
         state.capturing = None
+        runtime.pool.fit(False)
         try:
             self.handle = runtime.end_capture(self.stream)
         finally:

@@ -19,7 +19,7 @@ __all__ = [
 
 
 def _each(value: Any, ndim: int) -> Shape:
-    return tuple(value) if isinstance(value, tuple | list) else (value,) * ndim
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * ndim
 
 
 def _gradients(

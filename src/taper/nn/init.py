@@ -88,7 +88,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     if param is None:
         slope = 0.01
-    elif isinstance(param, int | float) and not isinstance(param, bool):
+    elif isinstance(param, (int, float)) and not isinstance(param, bool):
         slope = param
     else:
         raise ValueError(f"negative_slope {param} not a valid number")

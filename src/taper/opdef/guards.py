@@ -234,15 +234,15 @@ def refused(
                     f"{type_name(value)}"
                 )
     several = given.get("tensors", None if tensors else starred)
-    if isinstance(several, tuple | list):
-        if len(several) == 1 and isinstance(several[0], tuple | list):
+    if isinstance(several, (tuple, list)):
+        if len(several) == 1 and isinstance(several[0], (tuple, list)):
             several = several[0]
         for number, each in enumerate(several):
             if not isinstance(each, Tensor):
                 return TypeError(
                     f"expected Tensor as element {number} in argument 0, but got {type_name(each)}"
                 )
-    if "tensors" in given and not isinstance(several, tuple | list):
+    if "tensors" in given and not isinstance(several, (tuple, list)):
         return TypeError(
             f"{label}(): argument 'tensors' (position 1) must be tuple of Tensors, not "
             f"{type_name(several)}"

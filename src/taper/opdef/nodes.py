@@ -122,9 +122,16 @@ class ManyOutputsNode(TableNode):
         return tuple([each for nr, each in enumerate(known) if nr not in without])
 
 
+# What makes of a formula one that runs where its arrays are: `devices`, once a GPU is in use.
+ways: list[Callable[[Any], Any]] = []
+
+
 def call_formula(formula: Any, arguments: list[Any]) -> Any:
     """Run a formula."""
-    return formula.function(*arguments)
+    function = formula.function
+    for way in ways:
+        function = way(function)
+    return function(*arguments)
 
 
 def apply_slowly(
@@ -345,7 +352,7 @@ def unsigned(value: Any) -> Any:
     """A saved integer as PyTorch shows it: -1 as 2**64 - 1."""
     if value.__class__ is int:
         return value if value >= 0 else value + 2**64
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return tuple([unsigned(each) for each in value])
     return value
 

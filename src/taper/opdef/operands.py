@@ -164,7 +164,7 @@ def run_low(op: Op, arguments: Sequence[Any]) -> Any:
 
 def to_low(result: Any, low: np.dtype) -> Any:
     """Round float32 results of an upcast kernel to the dtype of its inputs."""
-    if isinstance(result, tuple | list):
+    if isinstance(result, (tuple, list)):
         return tuple(to_low(each, low) for each in result)
     return result.astype(low) if result.dtype == FLOAT32 else result
 
@@ -253,7 +253,7 @@ def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
             return foreign.place.rescued(op, given, error)
         except FAILURES as left:
             error = left
-    elif isinstance(error, TypeError | AttributeError):
+    elif isinstance(error, (TypeError, AttributeError)):
         raise error
     raise explain(op, arrays, error, arguments) from None
 
@@ -264,7 +264,7 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
     if is_without_kernel(error) and op.layout is ELEMENTWISE:
         tensors = [each for each in flat(arguments) if isinstance(each, Tensor)]
         return broadcast_clash([each._array.shape for each in tensors]) or error
-    if not isinstance(error, ValueError | MemoryError):
+    if not isinstance(error, (ValueError, MemoryError)):
         return error
     if isinstance(error, MemoryError):
         return no_memory(error)
@@ -418,7 +418,7 @@ def python_number(value: Any) -> Any:
 
 def refuse_sequence(label: str, name: str, position: int, value: Any) -> None:
     """Raise unless a value is a list or tuple of Tensors."""
-    if isinstance(value, Tensor) or not isinstance(value, list | tuple):
+    if isinstance(value, Tensor) or not isinstance(value, (list, tuple)):
         raise TypeError(
             f"{label}(): argument '{name}' (position {position}) must be tuple of Tensors, "
             f"not {type(value).__name__}"
@@ -434,5 +434,5 @@ def refuse_sequence(label: str, name: str, position: int, value: Any) -> None:
 def flat(arguments: Sequence[Any]) -> list[Any]:
     found: list[Any] = []
     for each in arguments:
-        found.extend(each if isinstance(each, list | tuple) else [each])
+        found.extend(each if isinstance(each, (list, tuple)) else [each])
     return found

@@ -99,7 +99,7 @@ def refuse_written_input(op: Op, target: Tensor, others: Sequence[Any], first: i
         apart = op.name in _APART or param.name in _INDICES
         if op.name == "gather" and param.name == "index":  # it is read in the order of the output
             apart = False
-        for each in value if isinstance(value, tuple | list) else (value,):
+        for each in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(each, Tensor):
                 refuse_shared_memory(target, each, apart)
 
@@ -135,7 +135,7 @@ def refuse_shared_output(
 def refuse_outs(op: Op, out: Any) -> None:
     """Raise unless `out` is a tensor, or as many tensors as the operator has outputs."""
     count = len(op.outputs)
-    if count == 1 or isinstance(out, Tensor) or not isinstance(out, tuple | list):
+    if count == 1 or isinstance(out, Tensor) or not isinstance(out, (tuple, list)):
         if count > 1 or not isinstance(out, Tensor):
             wanted = "Tensor" if count == 1 else "tuple of Tensors"
             raise TypeError(

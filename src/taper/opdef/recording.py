@@ -334,7 +334,7 @@ def _fill_saved(op: Op, node: Any, values: dict[str, Any], needs: dict[str, bool
         wanted = any(needs[each] for wrt in guards for each in wrt)
         value = values[name] if wanted else None
         setattr(node, f"kept_{name}", value)
-        if isinstance(value, tuple | list):
+        if isinstance(value, (tuple, list)):
             setattr(node, f"kept_{name}", tuple(value))
             setattr(node, f"version_{name}", tuple([version_of(each) for each in value]))
         else:
@@ -357,7 +357,7 @@ def _shape(value: Any) -> Any:
     """The shape of a tensor, the shapes of several, and (0,) for an optional one that is None."""
     if value is None:
         return (0,)
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return [array_of(each).shape for each in value]
     return array_of(value).shape
 

@@ -291,7 +291,7 @@ def compute_into(
     result)` may refuse what the usual rules allow.  A function without a `label` has no gradient to
     lose, so its inputs may require one.
     """
-    outs = out if isinstance(out, tuple | list) else (out,)
+    outs = out if isinstance(out, (tuple, list)) else (out,)
     for each in outs:
         if not isinstance(each, Tensor):
             raise TypeError(f"{label}(): argument 'out' must be Tensor, not {type(each).__name__}")

@@ -124,7 +124,7 @@ class Dispatcher:
 
     def show_saving(self, result: Any) -> None:
         """Show that a node saves outputs of its own, which PyTorch detaches first."""
-        outputs = result if isinstance(result, tuple | list) else (result,)
+        outputs = result if isinstance(result, (tuple, list)) else (result,)
         nodes = [each._grad_fn for each in outputs if isinstance(each, Tensor)]
         node: Any = next((each for each in nodes if each is not None), None)
         for name in node.saved_output_names if isinstance(node, TableNode) else ():
@@ -294,7 +294,7 @@ def record_afterwards(call: Call, result: Any) -> None:
     op, arguments = call.op, call.arguments
     if call.kind != "plain" or not op.differentiable:
         return
-    outputs = result if isinstance(result, tuple | list) else (result,)
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
     if not all(isinstance(each, Tensor) and each._grad_fn is None for each in outputs):
         return
     needs = {
@@ -307,7 +307,7 @@ def record_afterwards(call: Call, result: Any) -> None:
 
 
 def _wants(value: Any) -> bool:
-    if isinstance(value, tuple | list):
+    if isinstance(value, (tuple, list)):
         return any(map(_wants, value))
     return isinstance(value, Tensor) and bool(wants_grad(value))
 

@@ -26,7 +26,9 @@ def _made_options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sizes(given: tuple[Any, ...]) -> list[int]:
-    return list(given[0]) if len(given) == 1 and isinstance(given[0], tuple | list) else list(given)
+    return (
+        list(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else list(given)
+    )
 
 
 def _of_sizes(overload: str) -> Any:

@@ -447,7 +447,7 @@ def _converted(param: Tensor, group: dict[str, Any], value: Any, key: Any = None
         return value.to(param.dtype) if param.is_floating_point() else value
     if isinstance(value, dict):
         return {name: _converted(param, group, each, name) for name, each in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         kind: Any = type(value)
         return kind(_converted(param, group, each) for each in value)
     return value

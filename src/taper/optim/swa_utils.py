@@ -257,7 +257,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     for module in momenta:
         module.momentum = None  # the mean over all batches
     for batch in loader:
-        value = batch[0] if isinstance(batch, list | tuple) else batch
+        value = batch[0] if isinstance(batch, (list, tuple)) else batch
         model(value if device is None else value.to(device))
     for module, momentum in momenta.items():
         module.momentum = momentum

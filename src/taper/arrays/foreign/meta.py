@@ -122,7 +122,7 @@ class MetaArray(ForeignArray):
         return self._on(before, change(before))
 
     def _on(self, before: np.ndarray, after: Any) -> Any:
-        if isinstance(after, list | tuple):
+        if isinstance(after, (list, tuple)):
             return [self._on(before, each) for each in after]
         moved = after.__array_interface__["data"][0] - before.__array_interface__["data"][0]
         if not self.size:  # NumPy gives such arrays any address
@@ -170,7 +170,7 @@ class MetaArray(ForeignArray):
         return self.seen(lambda array: array.view(dtype))
 
     def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> MetaArray:
-        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], list | tuple) else shape
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape
         if order == "F":
             return self.T.reshape(tuple(wanted)[::-1]).T
         wanted = tuple([int(each) for each in wanted])
@@ -337,7 +337,7 @@ def _index_shape(array: Any) -> tuple[int, ...]:
 
 def stand_in(value: Any, ones: bool = False) -> Any:
     """Return an ndarray of the form of a meta array: of zeros, with ones on the diagonal."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)([stand_in(each, ones) for each in value])
     if not is_foreign(value):
         return value
@@ -358,8 +358,8 @@ def stand_in(value: Any, ones: bool = False) -> Any:
 
 def forgotten(value: Any) -> Any:
     """Return a meta array of the form of an ndarray; of several, several."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return type(value)([forgotten(each) for each in value])
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         return MetaArray(value.shape, value.strides, value.dtype)
     return value

@@ -195,7 +195,7 @@ def _follows_grad_mode(name: str, args: tuple[Any, ...], kwargs: dict[str, Any])
     if name.endswith("_like") or name.startswith("aten::new_"):
         return False
     given = (*args[:1], *kwargs.values())
-    first = [each[0] if isinstance(each, tuple | list) and each else each for each in given]
+    first = [each[0] if isinstance(each, (tuple, list)) and each else each for each in given]
     return any([isinstance(each, Tensor) for each in first])
 
 
@@ -219,7 +219,7 @@ def _is_fresh(result: Any, grads: list[Any]) -> bool:
 
 def allocated(result: Any, arguments: Sequence[Any]) -> int:
     """Return the bytes of results that are new: neither arguments nor views of them."""
-    outputs = result if isinstance(result, tuple | list) else (result,)
+    outputs = result if isinstance(result, (tuple, list)) else (result,)
     given = [each._array for each in arguments if isinstance(each, Tensor)]
     return sum(
         each._array.nbytes

@@ -82,7 +82,7 @@ def sdpa_kernel(
         ...     taper.nn.functional.scaled_dot_product_attention(x, x, x).grad_fn.name()
         'UnsafeViewBackward0'
     """
-    if not isinstance(backends, list | SDPBackend):
+    if not isinstance(backends, (list, SDPBackend)):
         raise AssertionError(
             "Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
             f"{type(backends).__name__}"

@@ -110,7 +110,7 @@ class Calls(Registration):
             if replaced is not None:
                 result = replaced
         if around is not None:
-            if not isinstance(result, Tensor | tuple):
+            if not isinstance(result, (Tensor, tuple)):
                 warn_user(
                     "For backward hooks to be called, module output should be a Tensor or a tuple "
                     f"of Tensors but received {type(result)}"

@@ -332,7 +332,7 @@ class ModuleDict(Module):
 
     def update(self, modules: Mapping[str, Module] | Iterable[Any]) -> None:
         """Add modules from a mapping or from pairs; equal names are replaced."""
-        if isinstance(modules, Mapping | ModuleDict):
+        if isinstance(modules, (Mapping, ModuleDict)):
             pairs = list(modules.items())
         else:
             pairs = checked_pairs(modules, "ModuleDict", "ModuleDict")
@@ -523,7 +523,7 @@ class ParameterDict(Module):
 
     def update(self, parameters: Any) -> None:
         """Add values from a mapping (a plain dict in order of its keys' names) or from pairs."""
-        if isinstance(parameters, OrderedDict | ParameterDict):
+        if isinstance(parameters, (OrderedDict, ParameterDict)):
             pairs = list(parameters.items())
         elif isinstance(parameters, Mapping):
             pairs = sorted(parameters.items())

@@ -58,7 +58,7 @@ class Unflatten(Module):
         self.unflattened_size = unflattened_size
 
     def _require_tuple_int(self, input: Any) -> None:
-        if not isinstance(input, tuple | list):
+        if not isinstance(input, (tuple, list)):
             raise TypeError(
                 f"unflattened_size must be a tuple of ints, but found type {type(input).__name__}"
             )

@@ -12,7 +12,7 @@ from taper.tensor import Tensor
 
 def _widths(padding: int | Sequence[int], count: int) -> tuple[Any, ...]:
     """Repeat a width for each side of each dimension; keep a sequence as it is."""
-    return tuple(padding) if isinstance(padding, list | tuple) else (padding,) * count
+    return tuple(padding) if isinstance(padding, (list, tuple)) else (padding,) * count
 
 
 class _ConstantPadNd(Module):

@@ -15,7 +15,7 @@ from taper.tensor import Tensor
 
 def _repeated(value: Any, count: int) -> tuple[Any, ...]:
     """Repeat a number for each dimension; keep a sequence as it is."""
-    return tuple(value) if isinstance(value, list | tuple) else (value,) * count
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,) * count
 
 
 # --- the largest element ---------------------------------------------------------------------

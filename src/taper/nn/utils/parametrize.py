@@ -167,7 +167,7 @@ def _started(modules: ModuleList, original: Tensor) -> Tensor | Sequence[Any]:
             if hasattr(module, "right_inverse"):
                 with contextlib.suppress(NotImplementedError):
                     started = module.right_inverse(started)
-    if not isinstance(started, Tensor | Sequence):
+    if not isinstance(started, (Tensor, Sequence)):
         raise ValueError(
             "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got "
             f"{type(started).__name__}"

@@ -61,7 +61,7 @@ class PackedSequence(PackedSequence_):
         unsorted_indices: Tensor | None = None,
     ) -> Self:
         if batch_sizes is None:
-            if not isinstance(data, list | tuple) or len(data) != 2:
+            if not isinstance(data, (list, tuple)) or len(data) != 2:
                 raise AssertionError("Expected data to be a list or tuple of length 2")
             data, batch_sizes = data
             sorted_indices = None

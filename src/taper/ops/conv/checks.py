@@ -29,10 +29,10 @@ def numbers(value: Any, rank: int) -> Shape | None:
         return (value,) * rank
     if kind is tuple and all([type(each) is int for each in value]):
         return value
-    if isinstance(value, bool | str):
+    if isinstance(value, (bool, str)):
         return None
     try:
-        if isinstance(value, list | tuple):
+        if isinstance(value, (list, tuple)):
             return integers("", "", value)
         return integers("", "", (value,)) * rank
     except TypeError:
@@ -41,7 +41,7 @@ def numbers(value: Any, rank: int) -> Shape | None:
 
 def refuse_numbers(function: str, name: str, position: int, value: Any) -> NoReturn:
     """Raise for an argument that is no tuple of ints, or holds something else."""
-    if isinstance(value, list | tuple) and value:
+    if isinstance(value, (list, tuple)) and value:
         if not isinstance(value[0], int) or isinstance(value[0], bool):
             if position:
                 integers(function, name, value, position)
@@ -157,7 +157,7 @@ _known_geometry = lru_cache(maxsize=256, typed=True)(_geometry)
 def _expanded(name: str, position: int, value: Any, rank: int) -> Shape:
     if type(value) is tuple and len(value) == rank:
         return value
-    if not isinstance(value, list | tuple):
+    if not isinstance(value, (list, tuple)):
         refuse("convolution", name, position, "tuple of ints", value)
     given = integers("convolution", name, value, position)
     if len(given) == 1:

@@ -198,7 +198,7 @@ def col2im_self(grad, kernel_size, dilation, padding, stride):
 
 
 def _pair(function: str, name: str, position: int, value: Any) -> Shape:
-    given = value if isinstance(value, list | tuple) else (value, value)
+    given = value if isinstance(value, (list, tuple)) else (value, value)
     return integers(function, name, given, position)
 
 

@@ -366,7 +366,7 @@ def type_(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         name = dtypes.type_name(input.dtype)
         return name if input.is_cpu else name.replace("torch.", f"torch.{input.device.type}.", 1)
     if type(dtype) is not dtypes.dtype:
-        if not isinstance(dtype, str | type):
+        if not isinstance(dtype, (str, type)):
             raise TypeError("dtype must be a type, str, or dtype object")
         given = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", str(dtype))
         name = given.removeprefix("torch.")

@@ -43,9 +43,9 @@ def _fresh(data: Any, which: dtypes.dtype | None) -> np.ndarray:
         return _converted(_checked(data), which, copy=True)
     if _exports(data):
         return _converted(from_dlpack(data)._array, which, copy=True)
-    if isinstance(data, np.datetime64 | np.timedelta64):
+    if isinstance(data, (np.datetime64, np.timedelta64)):
         dtypes.of_array(np.asarray(data))
-    if isinstance(data, UntypedStorage | TypedStorage):
+    if isinstance(data, (UntypedStorage, TypedStorage)):
         return _stored_elements(data, which)
     return read(data, which)
 

@@ -116,7 +116,7 @@ def where(condition: Any, input: Any = ABSENT, other: Any = ABSENT, *, out: Any 
         >>> taper.where(x > 0, x, 0)
         tensor([1., 0.])
     """
-    if isinstance(condition, ndarray | np.generic):
+    if isinstance(condition, (ndarray, np.generic)):
         kind = other.dtype if input.__class__ in NUMBERS else input.dtype
         return select(condition, np.asarray(input, kind), np.asarray(other, kind))
     if not isinstance(condition, Tensor):

@@ -297,7 +297,7 @@ def isin(
     first_given = elements if element is None else element
     second_given = test_elements if test_element is None else test_element
     given = (first_given, second_given)
-    fits = [isinstance(each, Tensor | bool | int | float | complex | np.generic) for each in given]
+    fits = [isinstance(each, (Tensor, bool, int, float, complex, np.generic)) for each in given]
     if not all(fits) or not any(isinstance(each, Tensor) for each in given):
         raise invalid_combination("isin", given, _ISIN)
     for each in given:

@@ -73,7 +73,7 @@ def conj(input: Any) -> Any:
         return np.conjugate(input) if input.dtype.kind == "c" else input
     if isinstance(input, Tensor):
         return _lazy_view(input, _conj, conj, CONJUGATE) if input.dtype.is_complex else input
-    return input.conjugate() if isinstance(input, complex | np.complexfloating) else input
+    return input.conjugate() if isinstance(input, (complex, np.complexfloating)) else input
 
 
 def _lazy_view(input: Tensor, compute: Any, function: Any, change: Any) -> Tensor:
@@ -446,7 +446,7 @@ def polar_tangent(abs_t, angle_t, result):
 
 def sgn_complex(value: Any) -> Any:
     """Divide a complex array or Tensor by its absolute value; zero at zero, NaN at infinity."""
-    if not isinstance(value, ndarray | np.generic):
+    if not isinstance(value, (ndarray, np.generic)):
         return value.sgn()
     return np.where(np.isinf(value), complex(math.nan, math.nan), np.sign(value)).astype(
         value.dtype

@@ -40,7 +40,7 @@ from taper.tensor import Tensor, wrap
 
 def is_operand(value: Any) -> bool:
     """Tell whether a value can stand beside a tensor: a tensor, a number or a NumPy scalar."""
-    return isinstance(value, Tensor | int | float | complex | np.generic)
+    return isinstance(value, (Tensor, int, float, complex, np.generic))
 
 
 def _guarded(function: Callable[[Any, Any], Any], name: str) -> Callable[[Any, Any], Any]:

@@ -222,7 +222,7 @@ def nan_to_num(
     tensor([0., 1.])
     """
     for position, value in enumerate((nan, posinf, neginf), 2):
-        if value is not None and not isinstance(value, float | int):
+        if value is not None and not isinstance(value, (float, int)):
             # ml_dtypes ends the process if bfloat16 is made from a string.
             name = ("nan", "posinf", "neginf")[position - 2]
             raise TypeError(

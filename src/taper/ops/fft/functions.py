@@ -96,7 +96,7 @@ def integers(function: str, name: str, position: int, value: Any) -> Dims:
     """Return several integers; one stands for a tuple of itself."""
     if is_integer(value):
         return (int(value),)
-    if not isinstance(value, tuple | list) or not all(map(is_integer, value)):
+    if not isinstance(value, (tuple, list)) or not all(map(is_integer, value)):
         refuse(function, name, position, "tuple of ints", value)
     return tuple(map(int, value))
 
@@ -148,7 +148,7 @@ def _whole_shape(function: str, input: Tensor, s: Any, dim: Any) -> tuple[list[i
 
 
 def _last(s: Any) -> Any:
-    return s[-1] if isinstance(s, tuple | list) else s
+    return s[-1] if isinstance(s, (tuple, list)) else s
 
 
 def _into(

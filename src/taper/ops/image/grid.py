@@ -228,7 +228,7 @@ def affine_grid_generator(theta: Array, size: Shape, align_corners: bool) -> Arr
     tensor([[[[-1.,  0.],
               [ 1.,  0.]]]])
     """
-    if not isinstance(size, tuple | list):
+    if not isinstance(size, (tuple, list)):
         refuse("affine_grid_generator", "size", 2, "tuple of ints", size)
     rank = len(size) - 2
     if rank not in (2, 3):

@@ -49,7 +49,7 @@ def _lengths(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is not None:
-        if not isinstance(size, list | tuple):
+        if not isinstance(size, (list, tuple)):
             return [size] * len(spatial), None
         if len(size) != len(spatial):
             raise ValueError(
@@ -66,7 +66,7 @@ def _lengths(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
         return list(size), None
     if scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    if not isinstance(scale_factor, list | tuple):
+    if not isinstance(scale_factor, (list, tuple)):
         return None, [scale_factor] * len(spatial)
     if len(scale_factor) != len(spatial):
         raise ValueError(
@@ -81,7 +81,7 @@ def _lengths(input: Tensor, size: Any, scale_factor: Any) -> tuple[Any, Any]:
 def _is_whole(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value._array.size == 1 and value._array.dtype.kind in "iu"
-    return isinstance(value, int | np.integer)
+    return isinstance(value, (int, np.integer))
 
 
 def _times(length: int, factor: float) -> int:
@@ -180,7 +180,7 @@ def _run(
 def _checked(label: str, input: Tensor, sizes: Any, factors: Any) -> tuple[Any, Any]:
     """Return lengths and factors as numbers; the operators take one of them."""
     if factors is not None:
-        if not all(isinstance(each, int | float) for each in factors):
+        if not all(isinstance(each, (int, float)) for each in factors):
             raise invalid_combination(label, (input, None, factors), ())
         scales = [float(each) for each in factors]
         return [_times(*each) for each in zip(input._array.shape[2:], scales, strict=True)], scales

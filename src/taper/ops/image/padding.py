@@ -128,9 +128,9 @@ _BORDERS: dict[tuple[str, int], Any] = {
 def _check_types(input: Any, pad: Any, value: Any) -> None:
     if not isinstance(input, Tensor):
         refuse("pad", "input", 1, "Tensor", input)
-    if not isinstance(pad, list | tuple):
+    if not isinstance(pad, (list, tuple)):
         refuse("pad", "pad", 2, "tuple of ints", pad)
-    if value is not None and not isinstance(value, int | float | np.number):
+    if value is not None and not isinstance(value, (int, float, np.number)):
         refuse("pad", "value", 4, "float", value)
 
 

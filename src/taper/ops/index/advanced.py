@@ -357,7 +357,7 @@ def cleared_at_self(grad: Array, indices: Any) -> Array:
 
 
 def _index_argument(name: str, indices: Any) -> tuple[Tensor, ...]:
-    if isinstance(indices, Tensor) or not isinstance(indices, tuple | list):
+    if isinstance(indices, Tensor) or not isinstance(indices, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not "
             f"{type(indices).__name__}"

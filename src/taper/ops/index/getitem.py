@@ -37,12 +37,12 @@ def entries(index: Any) -> list[Any]:
     """Return the index as a list; a list that holds more than numbers counts as a tuple."""
     if isinstance(index, tuple):
         return list(index)
-    if isinstance(index, list | str) and len(index) < 32:
+    if isinstance(index, (list, str)) and len(index) < 32:
         for each in index:
             if (
                 each is None
                 or each is Ellipsis
-                or isinstance(each, slice | Tensor | list | tuple | range | np.ndarray | str)
+                or isinstance(each, (slice, Tensor, list, tuple, range, np.ndarray, str))
             ):
                 warn_user(_NOT_A_TUPLE)
                 return list(index)
@@ -65,15 +65,15 @@ def as_entry(value: Any) -> Any:
     kind = type(value)
     if kind is int or kind is slice or value is None or value is Ellipsis or kind is bool:
         return value
-    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.bool_):
+    if isinstance(value, (np.ndarray, np.generic)) and not isinstance(value, np.bool_):
         if value.ndim == 0 and value.dtype.kind in "iu":
             return int(value)
         value = wrap(np.array(value))
-    elif isinstance(value, list | tuple | range):
+    elif isinstance(value, (list, tuple, range)):
         if any(each is value for each in value):
             raise TypeError("new(): self-referential lists are incompatible")
         value = wrap(nested_data.read(list(value), None) if len(value) else np.empty(0, np.int64))
-    elif isinstance(value, str | bytes):
+    elif isinstance(value, (str, bytes)):
         raise TypeError(f"new(): invalid data type '{kind.__name__}'")
     elif not isinstance(value, Tensor):
         if hasattr(value, "__index__") and not isinstance(value, np.bool_):
@@ -348,7 +348,7 @@ def _number_tensor(target: Tensor, value: Any) -> Tensor:
     """Turn a number into a 0-d tensor of the target's dtype."""
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, bool | int | float | complex):
+    if not isinstance(value, (bool, int, float, complex)):
         raise TypeError(f"can't assign a {type_name(value)} to a {target.type()}")
     return wrap(np.array(filler(value, target.dtype, single=True), target._array.dtype))
 
@@ -373,7 +373,7 @@ def delete_item(self: Tensor, index_given: Any) -> None:
 
 def contains(self: Tensor, element: Any) -> bool:
     """Tell whether some element equals a value: `element in x`."""
-    if isinstance(element, Tensor | bool | int | float | complex):
+    if isinstance(element, (Tensor, bool, int, float, complex)):
         equal: Any = self == element
         return bool(equal.any().item())
     raise RuntimeError(

@@ -174,7 +174,7 @@ def write_out(
     """Write the results of a composite function into `out=`; `returns` wraps several."""
     if returns is None:
         return compute_into(label, function, arguments, out, check)
-    if not isinstance(out, tuple | list):
+    if not isinstance(out, (tuple, list)):
         raise TypeError(
             f"{(label or '').lstrip('_')}(): argument 'out' must be tuple of Tensors, not "
             f"{type(out).__name__}"

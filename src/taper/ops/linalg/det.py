@@ -240,7 +240,7 @@ def slogdet(input: Tensor, *, out: Any = None) -> Any:
     """
     check_tensors("slogdet", input=input)
     if out is not None:
-        if not isinstance(out, tuple | list):
+        if not isinstance(out, (tuple, list)):
             raise TypeError(
                 "slogdet(): argument 'out' must be tuple of Tensors, not " + type(out).__name__
             )

@@ -168,7 +168,7 @@ def _arguments(args: Sequence[Any]) -> tuple[str, Sequence[Any]]:
             f"einsum(): argument 'equation' (position 1) must be str, not {type(args[0]).__name__}"
         )
     operands = args[1:]
-    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
     return args[0], operands
 
@@ -263,7 +263,6 @@ def _spell_out(labels: Labels, ndim: int, nr: int) -> list[int]:
 
 def _check_sizes(spelled: Sequence[list[int]], shapes: list[tuple[int, ...]]) -> None:
     """Refuse sizes of equal labels that are neither equal nor 1."""
-    covered = max([0, *(-label for labels in spelled for label in labels)])
     seen: dict[int, int] = {}
     for nr, (labels, shape) in enumerate(zip(spelled, shapes, strict=True)):
         own: dict[int, int] = {}
@@ -278,13 +277,13 @@ def _check_sizes(spelled: Sequence[list[int]], shapes: list[tuple[int, ...]]) ->
             if known == 1:
                 seen[label] = size
             elif size not in (1, known):
-                raise _size_clash(label, size, nr, known, covered)
+                raise _size_clash(label, size, nr, known, labels.index(label))
 
 
-def _size_clash(label: int, size: int, nr: int, known: int, covered: int) -> RuntimeError:
+def _size_clash(label: int, size: int, nr: int, known: int, dim: int) -> RuntimeError:
     if label < 0:
         return RuntimeError(
-            f"einsum(): dimension {covered + label} covered by ellipsis in operand {nr}has size "
+            f"einsum(): dimension {dim} covered by ellipsis in operand {nr}has size "
             f"{size} which does not broadcast with previously seen ellipsis with size {known} for "
             "the respective dimension"
         )
@@ -418,10 +417,10 @@ def _contracted_dims(a: Tensor, b: Tensor, dims: Any) -> tuple[list[int], list[i
         dims = int(dims._array)
     elif isinstance(dims, Tensor):
         dims = dims._array.tolist()
-    if isinstance(dims, tuple | list):
+    if isinstance(dims, (tuple, list)):
         dims_a, dims_b = dims
         for name, given in (("dims_self", dims_a), ("dims_other", dims_b)):
-            if not isinstance(given, tuple | list):
+            if not isinstance(given, (tuple, list)):
                 position = 3 if name == "dims_self" else 4
                 raise TypeError(
                     f"tensordot(): argument '{name}' (position {position}) must be tuple of ints, "

@@ -233,7 +233,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     found = return_types._lu_with_info(lu_factors(A, pivot))
     result = found if get_infos else tuple(found[:2])
     if out is not None:
-        if not isinstance(out, tuple | list) or not all(isinstance(each, Tensor) for each in out):
+        if not isinstance(out, (tuple, list)) or not all(isinstance(each, Tensor) for each in out):
             raise TypeError(f"argument 'out' must be tuple of Tensors, not {type(out).__name__}")
         if len(out) != len(result):
             raise TypeError(f"expected tuple of {len(result)} elements but got {len(out)}")

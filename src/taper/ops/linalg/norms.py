@@ -72,7 +72,7 @@ def linalg_matrix_norm(
     tensor(4.)
     """
     check_tensors("linalg_matrix_norm", input=input)
-    if not isinstance(dim, tuple | list):
+    if not isinstance(dim, (tuple, list)):
         given = (input, ord, dim)
         error = invalid_combination("linalg_matrix_norm", given, _MATRIX_NORM)
         error.args = (error.args[0].replace(", int)", ", dim=int)"),)

@@ -221,7 +221,7 @@ def linalg_multi_dot(tensors: Sequence[Tensor], *, out: Tensor | None = None) ->
     >>> taper.linalg.multi_dot([taper.ones(2, 3), taper.ones(3, 4), taper.ones(4)])
     tensor([12., 12.])
     """
-    if not isinstance(tensors, tuple | list):
+    if not isinstance(tensors, (tuple, list)):
         raise TypeError(
             "linalg_multi_dot(): argument 'tensors' (position 1) must be tuple of Tensors, not "
             f"{type(tensors).__name__}"

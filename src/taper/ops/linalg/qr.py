@@ -167,7 +167,7 @@ def qr(input: Tensor, some: bool = True, *, out: Any = None) -> Any:
     tensor([[5.]])
     """
     check_tensors("qr", input=input)
-    if out is not None and not isinstance(out, tuple | list):
+    if out is not None and not isinstance(out, (tuple, list)):
         raise TypeError(f"qr(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
     warn_once(
         "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future "

@@ -164,7 +164,7 @@ def _arguments(function: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, i
             raise RuntimeError(
                 f"{function}: received a bool input for `y`, but bool is not supported"
             )
-        if isinstance(dx, complex | bool):
+        if isinstance(dx, (complex, bool)):
             raise RuntimeError(f"{function}: Currently, we only support dx as a real number.")
         return None, dim
     check_tensors(function, y=y, x=x)

@@ -253,7 +253,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True, *, out: Any =
             "dimensions instead"
         )
     if out is not None:
-        if not isinstance(out, tuple | list):
+        if not isinstance(out, (tuple, list)):
             name = type(out).__name__
             raise TypeError(f"svd(): argument 'out' must be tuple of Tensors, not {name}")
         return write_out(

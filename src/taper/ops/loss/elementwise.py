@@ -100,7 +100,7 @@ def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
     `slope` is a temporary of the caller: an array is overwritten.
     """
     if reduction == MEAN:
-        count = slope.size if isinstance(slope, ndarray | np.generic) else slope._array.size
+        count = slope.size if isinstance(slope, (ndarray, np.generic)) else slope._array.size
         factor = factor / count if count else math.nan
     if slope.__class__ is ndarray and grad.__class__ is ndarray and not grad.ndim:
         slope *= grad.item() * factor

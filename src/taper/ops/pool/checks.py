@@ -38,7 +38,7 @@ def whole_numbers(function: str, name: str, position: int, value: Any, rank: int
     """Return one whole number for each of `rank` dimensions, or as many as the user gave."""
     if type(value) is int:
         return (value,) * rank
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return integers(function, name, value, position)
     try:
         if isinstance(value, bool):

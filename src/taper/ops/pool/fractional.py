@@ -214,7 +214,7 @@ def _output_size(input: Any, rank: int, output_size: Any, output_ratio: Any) -> 
             f"fractional_max_pool{rank}d requires specifying either an output_size or an "
             "output_ratio"
         )
-    if rank == 3 and isinstance(output_ratio, int | float):
+    if rank == 3 and isinstance(output_ratio, (int, float)):
         output_ratio = (output_ratio,) * 3
     if rank == 2 and len(output_ratio) > 2:
         raise ValueError(

@@ -90,7 +90,7 @@ def unpool3d_self(grad, indices):
 
 
 def _numbers(value: Any, rank: int) -> Sequence[Any]:
-    return tuple(value) if isinstance(value, list | tuple) else (value,) * rank
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,) * rank
 
 
 def _output_size(

@@ -40,7 +40,7 @@ def number(function: str, name: str, position: int, value: Any) -> Any:
     """Check that an argument is a number."""
     if isinstance(value, Tensor) and value._array.ndim == 0:
         return value._array.item()
-    if isinstance(value, bool | int | float | np.number):
+    if isinstance(value, (bool, int, float, np.number)):
         return value
     refuse(function, name, position, "float", value)
 
@@ -437,7 +437,7 @@ def normal(
         if out is not None:
             return _normal_into(out, mean, std, generator)
         return function(mean, std, generator)
-    if mean is not None and not isinstance(mean, bool | int | float | np.number):
+    if mean is not None and not isinstance(mean, (bool, int, float, np.number)):
         refuse("normal", "mean", 1, "Tensor", mean)
     if mean is None or std is None or size is None:
         raise invalid_combination("normal", _given(mean, std, size), _NORMAL_SIGNATURES)

@@ -177,7 +177,7 @@ def _cell(
     states = (hx,)
     if mode == LSTM:
         states = hx
-        if not isinstance(hx, list | tuple):
+        if not isinstance(hx, (list, tuple)):
             refuse(function, "hx", 2, "tuple of Tensors", hx)
         given["hx"] = input
     if not all(isinstance(each, Tensor) for each in given.values()):

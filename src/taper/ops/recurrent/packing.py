@@ -168,7 +168,7 @@ def pad_sequence(
             raise TypeError(
                 f"expected Tensor as element {number} in argument 0, but got {type(each).__name__}"
             )
-    if not isinstance(padding_value, int | float):
+    if not isinstance(padding_value, (int, float)):
         refuse("pad_sequence", "padding_value", 3, "float", padding_value)
     if padding_side not in ("left", "right"):
         raise RuntimeError(

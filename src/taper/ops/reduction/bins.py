@@ -267,7 +267,7 @@ def histogram(
     if isinstance(bins, Tensor):
         good = good and range is None
     else:
-        good = good and is_integer(bins) and (range is None or isinstance(range, list | tuple))
+        good = good and is_integer(bins) and (range is None or isinstance(range, (list, tuple)))
     if not good:
         _refuse_histogram((input, bins), range=range, weight=weight, density=density)
     given: tuple[Any, ...] = (input, bins, weight, density)
@@ -381,7 +381,7 @@ def histogramdd(
     tensor([[1., 0.],
             [0., 1.]])
     """
-    many = isinstance(bins, list | tuple)
+    many = isinstance(bins, (list, tuple))
     if not isinstance(input, Tensor) or not (many or is_integer(bins)):
         raise invalid_combination("histogramdd", (input, bins), _HISTOGRAMDD)
     if not input.dim():

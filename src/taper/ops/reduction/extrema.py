@@ -294,7 +294,7 @@ def _public(
         return whole(input) if out is None else run_out(whole.op, (input,), out)
     if isinstance(dim, Tensor) and isinstance(input, Tensor):
         return binary(input, dim) if out is None else run_out(binary.op, (input, dim), out)
-    if not isinstance(dim, int) or not isinstance(input, Tensor | np.ndarray):
+    if not isinstance(dim, int) or not isinstance(input, (Tensor, np.ndarray)):
         raise invalid_combination(whole.op.label, (input, dim), _OVERLOADS)
     if out is not None:
         return run_out(along.op, (input, dim, keepdim), out)

@@ -42,7 +42,7 @@ def gradient(
     """
     if not isinstance(input, Tensor):
         refuse("gradient", "input", 1, "Tensor", input)
-    dims = range(input.ndim) if dim is None else dim if isinstance(dim, tuple | list) else (dim,)
+    dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     steps = _steps(input, spacing, dims, dim is not None)
     _check(input, dims, edge_order)
     return tuple(
@@ -61,7 +61,7 @@ def _steps(input: Tensor, spacing: Any, dims: Sequence[int], chosen: bool) -> Se
         spacing = spacing.item()
     if isinstance(spacing, numbers.Number):
         return [spacing] * len(dims)
-    if not isinstance(spacing, tuple | list):
+    if not isinstance(spacing, (tuple, list)):
         raise TypeError(
             "gradient() received an invalid combination of arguments - got (Tensor, "
             f"spacing={type(spacing).__name__}), but expected one of:{_SIGNATURES}"

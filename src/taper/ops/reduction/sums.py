@@ -518,7 +518,7 @@ def prod(
         dim, keepdim = (axis if dim is ABSENT else dim), keepdim or keepdims
     if dim is ABSENT and out is None:
         return prod_all(input, dtype and checked_dtype(dtype, input))
-    if isinstance(dim, tuple | list) or dim is None or dim is ABSENT:
+    if isinstance(dim, (tuple, list)) or dim is None or dim is ABSENT:
         raise TypeError("prod() received an invalid combination of arguments: dim must be int")
     if out is not None:
         return run_out(prod_dim.op, (input, dim, keepdim, out_dtype(dtype, out)), out)
@@ -553,7 +553,8 @@ def logsumexp_tangent(
     self: Tensor, self_t: Tensor, result: Tensor, dim: Dims, keepdim: bool
 ) -> Tensor:
     share = exp(self - unreduced(result, self.shape, dim, keepdim))
-    return sum_dim(share * self_t, dim, keepdim)
+    total = sum_dim(share * self_t, dim, keepdim)
+    return total if self.numel() else total + (result - result)  # the logarithm of 0 has none
 
 
 @composite()

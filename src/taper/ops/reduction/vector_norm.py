@@ -267,7 +267,7 @@ def norm(
         return found
     if isinstance(p, str) and p != "fro":
         raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
-    if p == "fro" and isinstance(dim, tuple | list) and len(dim) > 2:
+    if p == "fro" and isinstance(dim, (tuple, list)) and len(dim) > 2:
         listed = " ".join(map(str, dim))
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {listed}")
     order = 2 if p == "fro" else 2.0 if p is None else p

@@ -227,7 +227,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     tensor([[1, 1],
             [2, 2]])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     if indexing is None:
         warn_once(
@@ -270,7 +270,7 @@ def cartesian_prod(*tensors: Any) -> Tensor:
     tensor([[1, 3],
             [2, 3]])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     for each in tensors:
         if each._array.ndim != 1:

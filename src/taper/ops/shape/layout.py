@@ -160,12 +160,12 @@ def index(self: Tensor, positions: Any, dims: Any) -> Tensor:
     >>> taper.arange(6).view(2, 3).index(1, 2)
     tensor([2, 5])
     """
-    several = isinstance(positions, tuple | list)
+    several = isinstance(positions, (tuple, list))
     places = positions if several else (positions,)
-    chosen = dims if several and isinstance(dims, tuple | list) else (dims,)
+    chosen = dims if several and isinstance(dims, (tuple, list)) else (dims,)
     wanted: list[Any] = [slice(None)] * self.dim()
     for place, each in zip(places, chosen, strict=True):
-        if not (is_integer(each) or isinstance(each, slice | Tensor)):
+        if not (is_integer(each) or isinstance(each, (slice, Tensor))):
             raise NotImplementedError(
                 "first-class dimensions are not provided: index with integers, slices and tensors"
             )

@@ -144,7 +144,7 @@ def squeeze(input: Any, dim: Any = None, *, axis: Any = None) -> Any:
         if axis is not None:
             return squeeze(input, axis)
         return squeeze_all(input)
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, (tuple, list)):
         return squeeze_dims(input, sizes("squeeze", "dim", (dim,)))
     return squeeze_dim(input, dim)
 

@@ -160,7 +160,7 @@ def _no_such_view(kind: str) -> TypeError:
 
 
 def _view_sizes(given: Any) -> Shape:
-    if not isinstance(given, tuple | list):
+    if not isinstance(given, (tuple, list)):
         if not hasattr(given, "__index__"):
             raise _no_such_view(type(given).__name__)
         given = (given,)
@@ -560,7 +560,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     >>> taper.broadcast_tensors(taper.zeros(2, 1), taper.zeros(3))[1].shape
     torch.Size([2, 3])
     """
-    if len(tensors) == 1 and isinstance(tensors[0], tuple | list):
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         tensors = tuple(tensors[0])
     shapes = [each._array.shape for each in tensors]
     if not shapes:
@@ -584,7 +584,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """
     result: list[int] = []
     for number, given in enumerate(shapes):
-        shape = given if isinstance(given, tuple | list) else (given,)
+        shape = given if isinstance(given, (tuple, list)) else (given,)
         if any(length < 0 for length in shape):
             raise ValueError("Attempting to broadcast a dimension with negative length!")
         result = [1] * (len(shape) - len(result)) + result

@@ -140,7 +140,7 @@ def set_(
     recorded = _is_recorded(self, tensors)
     if source is None:
         array = allocate((0,), own, None, self.device)
-    elif isinstance(source, UntypedStorage | TypedStorage):
+    elif isinstance(source, (UntypedStorage, TypedStorage)):
         shape = (source.nbytes() // own.itemsize,) if size is None else tuple(size)
         strides = row_major(shape) if stride is None else tuple(stride)
         array = tensor_on(source, self.dtype, storage_offset, shape, strides)._array

@@ -19,6 +19,7 @@ from taper.arrays.strides import EVERYTHING, Shape, integers, wrap_dim
 from taper.factory import is_integer
 from taper.opdef import LINEAR, Array, Arrays, composite, derivative, op
 from taper.opdef.operands import invalid_combination, refuse_sequence
+from taper.opdef.out_rules import refuse_cast_of
 from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.parts import narrow, slice_dim
 from taper.ops.shape.reshape import reshape
@@ -254,7 +255,7 @@ def _one_of(function: str, tensor: Any, *given: Any) -> Any:
     found = [each for each in given if each is not None]
     if len(found) != 1:
         raise TypeError(f'{function}() missing 1 required positional arguments: "sections"')
-    several = isinstance(found[0], tuple | list | Tensor)
+    several = isinstance(found[0], (tuple, list, Tensor))
     if not isinstance(tensor, Tensor) or not (several or is_integer(found[0])):
         raise invalid_combination(function, (tensor, found[0]), _SPLITS)
     return found[0]
@@ -320,7 +321,7 @@ def _split_places(given: Any) -> Any:
                 f"got {given.dtype.scalar_type}"
             )
         given = given.tolist()
-    if isinstance(given, tuple | list):
+    if isinstance(given, (tuple, list)):
         return integers("tensor_split", "indices", given, 1)
     return operator.index(given)
 
@@ -499,7 +500,17 @@ def cat(
         refuse_sequence("cat", "tensors", 1, tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    return cat_along(tensors, dim if axis is None else axis, out=out)
+    try:
+        return cat_along(tensors, dim if axis is None else axis, out=out)
+    except RuntimeError as error:
+        if out is not None and str(error).startswith(_SHAPES_DIFFER):
+            # PyTorch looks at the dtype of `out` first.
+            dtype = common_dtype([each._array for each in tensors])
+            refuse_cast_of("cat", out._array, np.empty(0, dtype))
+        raise
+
+
+_SHAPES_DIFFER = ("Tensors must have same number of dimensions", "Sizes of tensors must match")
 
 
 def _unlike(tensors: list[ndarray], dim: int) -> RuntimeError:
@@ -691,7 +702,7 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 def _for_each(tensors: tuple[Any, ...], function: Any) -> Any:
     """Apply a function to a tensor, to several arguments, or to a list of tensors."""
     if len(tensors) == 1:
-        if not isinstance(tensors[0], tuple | list):
+        if not isinstance(tensors[0], (tuple, list)):
             return function(tensors[0])
         tensors = tuple(tensors[0])
     return tuple([function(each) for each in tensors])

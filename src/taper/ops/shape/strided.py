@@ -288,7 +288,7 @@ def squeeze_(self: Tensor, dim: Any = None) -> Tensor:
     """In-place version of `squeeze`."""
     if dim is None:
         return change_view(self, _squeeze_all)
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, (tuple, list)):
         return change_view(self, _squeeze_dims, sizes("squeeze_", "dim", (dim,)))
     return change_view(self, _squeeze_dim, dim)
 

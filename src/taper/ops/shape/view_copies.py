@@ -37,7 +37,7 @@ _EXAMPLE = """
 
 
 def _copied(found: Any) -> Any:
-    if isinstance(found, list | tuple):
+    if isinstance(found, (list, tuple)):
         return [np.array(each, order="C") for each in found]
     return np.array(found, order="C")
 
@@ -93,7 +93,7 @@ _sliced = _copy_of(parts.slice_dim, "sliced_copy")
 
 
 def _tuple(function: str, name: str, value: Any) -> Shape:
-    if not isinstance(value, tuple | list):
+    if not isinstance(value, (tuple, list)):
         refuse(function, name, 2, "tuple of ints", value)
     return tuple(value)
 
@@ -115,7 +115,7 @@ def squeeze_copy(input: Tensor, dim: Any = None, *, out: Tensor | None = None) -
     _checked("squeeze_copy", input)
     if dim is None:
         return _squeezed(input, out=out)
-    if isinstance(dim, tuple | list):
+    if isinstance(dim, (tuple, list)):
         return _squeezed_dims(input, tuple(dim), out=out)
     return _squeezed_dim(input, dim, out=out)
 
@@ -171,7 +171,7 @@ def _parts_into(name: str, form: str, parts: tuple[Tensor, ...], out: Any) -> An
     """
     if out is None:
         return parts
-    if isinstance(out, Tensor) or not isinstance(out, tuple | list):
+    if isinstance(out, Tensor) or not isinstance(out, (tuple, list)):
         raise TypeError(
             f"{name}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}"
         )
@@ -313,7 +313,7 @@ def view_copy(
         wanted = target[0]
         if isinstance(wanted, dtypes.dtype) and size is ABSENT:
             return _reinterpreted(input, wanted, out)
-        if isinstance(wanted, tuple | list) and dtype is ABSENT and all(map(_is_int, wanted)):
+        if isinstance(wanted, (tuple, list)) and dtype is ABSENT and all(map(_is_int, wanted)):
             if out is not None:
                 return compute_into("view_copy", view_copy, (input, wanted), out, same_dtype)
             return viewed_copy(input, wanted_shape(tuple(wanted), input.numel()))

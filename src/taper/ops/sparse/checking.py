@@ -36,7 +36,7 @@ def of_elements(
             for value, found in zip(values, places, strict=True)
         ]
         result = function(*made)
-        if not isinstance(result, list | tuple):
+        if not isinstance(result, (list, tuple)):
             return to_dense(result) if isinstance(result, Tensor) else result
         return tuple([to_dense(each) if isinstance(each, Tensor) else each for each in result])
 

@@ -88,7 +88,7 @@ def _into_dense(dense: Any, x: SparseTensor, factor: Any, sparse_one: SparseTens
         )
     result = array(dense).astype(common_dtype(dense, x), order="C")
     where, content = ordered(x)
-    if x is sparse_one and not isinstance(factor, int | float | complex | bool):
+    if x is sparse_one and not isinstance(factor, (int, float, complex, bool)):
         factor = factor.item()
     scaled = _times(content.astype(result.dtype), factor)
     result[tuple(where)] += scaled if len(where) else scaled.sum(0)

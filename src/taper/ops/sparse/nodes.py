@@ -91,7 +91,7 @@ def recorded(op: Op, arguments: tuple[Any, ...], result: Any) -> Any:
 
 
 def _several(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, list | tuple) else (value,)
+    return value if isinstance(value, (list, tuple)) else (value,)
 
 
 def _with_history(result: Tensor, node: Any) -> Tensor:

@@ -241,7 +241,7 @@ def getitem(self: Any, key: Any) -> Any:
     keys = key if isinstance(key, tuple) else (key,)
     result, dim = self, 0
     for each in keys:
-        if isinstance(each, bool | Tensor | list | np.ndarray):
+        if isinstance(each, (bool, Tensor, list, np.ndarray)):
             raise unsupported("index.Tensor", self._kind)
         if each is Ellipsis:
             dim = result.ndim - (len(keys) - keys.index(Ellipsis) - 1)
@@ -282,7 +282,7 @@ def _iterate(self: Any) -> Any:
 def permute(input: Any, *order: Any, dims: Any = None) -> Any:
     """Put the dimensions into another order."""
     if dims is None:
-        dims = order[0] if len(order) == 1 and isinstance(order[0], list | tuple) else order
+        dims = order[0] if len(order) == 1 and isinstance(order[0], (list, tuple)) else order
     return _op("permute")(input, tuple(dims))
 
 
@@ -343,7 +343,7 @@ def expand(self: Any, *more: Any, **named: Any) -> Any:
 @function("sum")
 def total(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """Add up all elements, or along dimensions."""
-    if dim is None or not isinstance(dim, int | tuple | list):
+    if dim is None or not isinstance(dim, (int, tuple, list)):
         return _op("sum_all")(input, dtype)
     return _op("sum_dim")(input, (dim,) if isinstance(dim, int) else tuple(dim), keepdim, dtype)
 

@@ -83,7 +83,7 @@ def run_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) 
 
 
 def _tensor(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         return wrap(np.asarray(value))
     return value
 
@@ -101,7 +101,7 @@ def flattened(arguments: Any) -> list[Any]:
     """The arguments, and those inside of sequences."""
     found: list[Any] = []
     for each in arguments:
-        found.extend(each if isinstance(each, list | tuple) else [each])
+        found.extend(each if isinstance(each, (list, tuple)) else [each])
     return found
 
 

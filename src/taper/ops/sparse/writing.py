@@ -93,7 +93,7 @@ def new_zeros(
     self: Any, *size: Any, dtype: Any = None, requires_grad: bool = False, **_: Any
 ) -> Any:
     """Make a sparse tensor without elements."""
-    shape = size[0] if len(size) == 1 and isinstance(size[0], list | tuple) else size
+    shape = size[0] if len(size) == 1 and isinstance(size[0], (list, tuple)) else size
     kind = self._content.dtype if dtype is None else dtype.numpy
     made = sparse(sparse_coo, np.zeros((len(shape), 0), np.int64), np.zeros(0, kind), shape, True)
     return made.requires_grad_() if requires_grad else made

@@ -20,6 +20,7 @@ from taper.dtypes import dtype
 from taper.factory import refuse_size
 from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op, tangent_of
 from taper.opdef.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
+from taper.ops.elementwise.arithmetic import difference
 from taper.ops.elementwise.unary import exp, log
 from taper.ops.linalg.checks import missing_tangent, no_formula
 from taper.ops.special.basic import digamma, lgamma
@@ -97,7 +98,7 @@ def igamma_self(grad):
 
 @derivative(igamma, wrt="other")
 def igamma_other(grad, self, other):
-    return grad * exp((self - 1) * log(other) - other - lgamma(self))
+    return grad * exp(difference(self, 1) * log(other) - other - lgamma(self))
 
 
 @tangent_of(igamma)
@@ -130,7 +131,7 @@ def igammac_self(grad):
 
 @derivative(igammac, wrt="other")
 def igammac_other(grad, self, other):
-    return -(grad * exp((self - 1) * log(other) - other - lgamma(self)))
+    return -(grad * exp(difference(self, 1) * log(other) - other - lgamma(self)))
 
 
 @tangent_of(igammac)
@@ -225,7 +226,7 @@ def special_zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     >>> taper.special.zeta(taper.tensor([2.0, 4.0]), 1)
     tensor([1.6449, 1.0823])
     """
-    if isinstance(other, ndarray | np.generic):
+    if isinstance(other, (ndarray, np.generic)):
         return arrays.zeta(np.asarray(input, other.dtype), np.asarray(other))
     functions = (zeta_tensor, zeta_self_number, zeta_other_number)
     return chosen("special_zeta", input, other, functions, out)

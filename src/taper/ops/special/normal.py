@@ -238,7 +238,7 @@ def xlog1py(input: Any, other: Any, *, out: Any = None) -> Any:
     >>> taper.special.xlog1py(taper.tensor([0.0, 2.0]), taper.tensor([-1.0, 1.0]))
     tensor([0.0000, 1.3863])
     """
-    if isinstance(input, ndarray | np.generic):
+    if isinstance(input, (ndarray, np.generic)):
         return _xlog1py(np.asarray(input), np.asarray(other, input.dtype))
     functions = (xlog1py_tensor, xlog1py_self_number, xlog1py_other_number)
     return chosen("special_xlog1py", input, other, functions, out)

@@ -43,7 +43,7 @@ def set_rate(group: dict[str, Any], lr: Any) -> None:
 def _format_param(name: str, optimizer: Optimizer, param: Any) -> list[Any]:
     """Return a value for each group, from one for all or from a list; Tensors are copied."""
     groups = len(optimizer.param_groups)
-    if not isinstance(param, list | tuple):
+    if not isinstance(param, (list, tuple)):
         param = [param] * groups
     if len(param) != groups:
         raise ValueError(

@@ -23,7 +23,7 @@ class _OfFunctions(LRScheduler):
     ) -> None:
         self.optimizer = optimizer
         groups = len(optimizer.param_groups)
-        if not isinstance(lr_lambda, list | tuple):
+        if not isinstance(lr_lambda, (list, tuple)):
             self.lr_lambdas: list[Any] = [lr_lambda] * groups
         else:
             if len(lr_lambda) != groups:

@@ -63,7 +63,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.factor = factor
         self.optimizer = optimizer
         groups = len(optimizer.param_groups)
-        if isinstance(min_lr, list | tuple):
+        if isinstance(min_lr, (list, tuple)):
             if len(min_lr) != groups:
                 raise ValueError(f"expected {groups} min_lrs, got {len(min_lr)}")
             self.default_min_lr: float | None = None
