@@ -187,7 +187,7 @@ def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") ->
         refuse_cast_of(name, target, result)
 
 
-def refuse_shape(target: np.ndarray, result: np.ndarray) -> None:
+def refuse_shape(target: np.ndarray, result: np.ndarray | np.broadcast) -> None:
     """Raise if a result has another shape than the tensor that it is written into."""
     if result.shape != target.shape:
         raise RuntimeError(
