@@ -2,6 +2,8 @@
 
 Owns: unary arithmetic.  Trigonometry is in `trigonometry`, rounding in `rounding`, erf and gamma in
 `special`, activations in `activation`.
+
+Long because: users read the reference of each function here.
 """
 
 from __future__ import annotations
