@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taper.gpu import state
-from taper.gpu.array import CudaArray, empty
+from taper.gpu.array import empty
 from taper.gpu.ops import _are_plain, _blocks, own
 from taper.gpu.world import helpers
 
@@ -136,7 +136,7 @@ def _convolution(
             and weight.size
             and input.shape[1] == weight.shape[1]
         ):
-            form = _Convolution(*key[:2], key[2:])
+            form = _Convolution(input.shape, weight.shape, key[2:])
             found = form if min(form.lengths) > 0 else NotImplemented
         if len(_convolutions) > _MOST_CONVOLUTIONS:
             _convolutions.clear()

@@ -94,16 +94,16 @@ class Pool:
         self.blocks += 1
         return block
 
-    def fit(self, whether: bool) -> None:
-        """Let larger blocks serve, too: for a graph, which keeps all its room for itself."""
-        self.fits = whether
+    def fit(self, expected: int | None) -> None:
+        """Save room: for a graph, which keeps all its room for itself; None: no longer."""
+        self.fits = expected is not None
 
     def _fitting(self, size: int, stream: int) -> int:
-        """The size of the smallest free block that is as large, and less than four times."""
+        """The size of the smallest free block that is as large, and less than twice."""
         sizes = [
             each
             for (each, owner), free in self._free.items()
-            if free and owner == stream and size < each < 4 * size
+            if free and owner == stream and size < each < 2 * size
         ]
         return min(sizes, default=size)
 
@@ -207,9 +207,9 @@ class NativePool(Pool):
         """Return a block of at least so many bytes."""
         return native.take_block(nbytes)
 
-    def fit(self, whether: bool) -> None:
-        """Let larger blocks serve, too."""
-        native.fit_blocks(whether)
+    def fit(self, expected: int | None) -> None:
+        """Cut blocks from pieces, the first of so many bytes; None: no longer."""
+        native.fit_blocks(expected)
 
     def hold(self, stream: int) -> list[Any]:
         """Return all free blocks of a stream, which are in use from now on."""

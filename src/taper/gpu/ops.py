@@ -170,7 +170,7 @@ def _reshaped(kernels: Any, array: Any, shape: Any) -> Any:
     """Another shape of an array that lies row by row, with no dimension of length 1 to think of."""
     if array.__class__ is not CudaArray or not array.flags.c_contiguous or 1 in array.shape:
         return NotImplemented
-    if 1 in shape or math.prod(shape) != array.size or not array.size or min(shape) < 0:
+    if not shape or 1 in shape or math.prod(shape) != array.size or min(shape) < 1:
         return NotImplemented
     return np.ndarray.reshape(array, shape)
 

@@ -300,7 +300,7 @@ def kernel_of(entry: Any) -> Callable[..., Any]:
     if found is None:
         plain = _plain_kernel(entry)
         rule = None if entry.layout is None else on_device(entry.layout)
-        own = meanings.get(entry.name)
+        own: Any = meanings.get(entry.name)
 
         def otherwise(*args: Any, **options: Any) -> Any:
             result = plain(*args, **options)

@@ -236,6 +236,8 @@ def tanh_backward(grad_output: Array, output: Array) -> Array:
     slope = np.subtract(ONE, slope, slope if slope.ndim else None)
     if slope.dtype.kind == "c":
         slope = np.conjugate(slope)
+    if slope.dtype is not grad_output.dtype:  # a tangent has the dtype that its maker gave it
+        return slope * grad_output
     slope *= grad_output
     return slope
 

@@ -522,6 +522,8 @@ def sigmoid_backward(grad_output: Array, output: Array) -> Array:
     slope *= output
     if slope.dtype.kind == "c":
         slope = np.conjugate(slope)
+    if slope.dtype is not grad_output.dtype:  # a tangent has the dtype that its maker gave it
+        return slope * grad_output
     slope *= grad_output
     return slope
 
