@@ -30,7 +30,8 @@ def test_names_that_taper_only_knows_are_pytorchs():
     known = {line.split()[0]: set(line.split()[1:]) for line in lines}
     for name, overloads in known.items():
         assert overloads == set(getattr(real_torch.ops.aten, name).overloads()), name
-    assert taper.ops.aten._convolution.default.name() == "aten::_convolution"
+    assert taper.ops.aten._convolution.default._name == "aten::_convolution"
+    assert taper.ops.aten.mm.default._overloadpacket is taper.ops.aten.mm
     with pytest.raises(NotImplementedError, match="cannot be called here"):
         taper.ops.aten._convolution(taper.ones(1))
 

@@ -166,12 +166,13 @@ class OpOverload:
     """
 
     def __init__(self, packet: OpOverloadPacket, overload: str) -> None:
-        self.overloadpacket = packet
-        self.namespace = packet._namespace
+        self.overloadpacket = self._overloadpacket = packet
+        self.namespace = self._namespace = packet._namespace
         self._opname = packet.__name__
         self._overloadname = overload
         self.__name__ = f"{packet.__name__}.{overload}"
         self.__qualname__ = packet._qualified_op_name
+        self._name = self.name()
 
     def name(self) -> str:
         """Return the name with the namespace, as in `aten::add.Tensor`; "default" is left out."""
@@ -235,6 +236,10 @@ class OpOverloadPacket:
         self._namespace = namespace
         self._qualified_op_name = f"{namespace}::{name}"
         self.__name__ = name
+
+    @property
+    def _overload_names(self) -> list[str]:
+        return self.overloads()
 
     def overloads(self) -> list[str]:
         """List the names of the overloads."""
