@@ -120,7 +120,39 @@ static Py_ssize_t rounded_size(Py_ssize_t nbytes) {
     return (nbytes + step - 1) & -step;
 }
 
+static int fitting; /* whether blocks come from the arena of the stream: a graph is being written */
+
+/* fit_blocks(expected): from now on; room for so many bytes is taken at once.  None: no longer. */
+PyObject *taper_fit_blocks(PyObject *self, PyObject *expected) {
+    fitting = expected != Py_None;
+    if (!fitting) Py_RETURN_NONE;
+    const Py_ssize_t size = PyLong_AsSsize_t(expected);
+    if (size == -1 && PyErr_Occurred()) return NULL;
+    if (size > 0 && arena_grow(current, (size_t)size & -(size_t)SMALLEST, more_room) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static Block *new_block(void *address, Py_ssize_t size, Py_ssize_t nbytes, FreeList *home) {
+    Block *block = PyObject_New(Block, &block_type);
+    if (block == NULL) return NULL;
+    block->address = address;
+    block->stream = current;
+    block->size = size;
+    block->nbytes = nbytes;
+    block->home = home;
+    block->owner = block->weak_references = NULL;
+    in_use += size;
+    if (in_use > most_in_use) most_in_use = in_use;
+    blocks_taken++;
+    return block;
+}
+
 static Block *take(Py_ssize_t nbytes) {
+    if (fitting && more_room != NULL) {
+        const Py_ssize_t size = nbytes <= SMALLEST ? SMALLEST : (nbytes + SMALLEST - 1) & -SMALLEST;
+        void *found = arena_take(current, (size_t)size, more_room);
+        return found == NULL ? NULL : new_block(found, size, nbytes, NULL);
+    }
     const Py_ssize_t size = rounded_size(nbytes);
     FreeList *list = list_of(size, current);
     if (list == NULL || more_room == NULL) {
@@ -137,25 +169,16 @@ static Block *take(Py_ssize_t nbytes) {
         Py_DECREF(found);
         if (address == NULL) return PyErr_Occurred() ? NULL : (Block *)PyErr_NoMemory();
     }
-    Block *block = PyObject_New(Block, &block_type);
-    if (block == NULL) return NULL;
-    block->address = address;
-    block->stream = current;
-    block->size = size;
-    block->nbytes = nbytes;
-    block->home = list;
-    block->owner = block->weak_references = NULL;
-    in_use += size;
-    if (in_use > most_in_use) most_in_use = in_use;
-    blocks_taken++;
-    return block;
+    return new_block(address, size, nbytes, list);
 }
 
 static void give(PyObject *self) {
     Block *block = (Block *)self;
     FreeList *list = block->home;
-    if (list != NULL) {
-        in_use -= block->size;
+    in_use -= block->size;
+    if (list == NULL) {
+        arena_give(block->stream, block->address, (size_t)block->size);
+    } else {
         if (list->count == list->room) {
             const Py_ssize_t room = list->room ? 2 * list->room : 16;
             void **larger = PyMem_Realloc(list->addresses, (size_t)room * sizeof(void *));
@@ -252,6 +275,7 @@ PyObject *taper_drop_blocks(PyObject *self, PyObject *least) {
             list->count--;
         }
     }
+    if (found != NULL && arena_release(found) < 0) Py_CLEAR(found);
     return found;
 }
 
@@ -272,6 +296,13 @@ PyObject *taper_hold_blocks(PyObject *self, PyObject *stream) {
             }
             Py_DECREF(block);
         }
+    }
+    void *address;
+    size_t size;
+    while (found != NULL && arena_any(wanted, &address, &size)) {
+        PyObject *block = (PyObject *)new_block(address, (Py_ssize_t)size, (Py_ssize_t)size, NULL);
+        if (block == NULL || PyList_Append(found, block) < 0) Py_CLEAR(found);
+        Py_XDECREF(block);
     }
     current = before;
     return found;

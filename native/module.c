@@ -130,6 +130,7 @@ static PyMethodDef methods[] = {
     ROW_OF_ONE(drop_blocks),
     ROW_OF_ONE(hold_blocks),
     ROW_OF_ONE(know_device_class),
+    ROW_OF_ONE(fit_blocks),
     ROW(device_empty),
     ROW(map_dense),
     ROW(know_products),

@@ -181,6 +181,7 @@ ONE(block_counts);
 ONE(drop_blocks);
 ONE(hold_blocks);
 ONE(know_device_class);
+ONE(fit_blocks);
 SEVERAL(device_empty);
 SEVERAL(map_dense);
 SEVERAL(know_products);

@@ -6,9 +6,10 @@
  * with the parts exchanged.  Sums are formed in another order than by windows, so eager mode, whose results
  * are PyTorch's, does without: captured programs that may round otherwise call this.
  *
- * Measured on two threads, 8 images, convolution and both gradients, oneDNN and this: 64 channels of 24x24 4.6
- * and 2.7 ms, 128 of 12x12 4.5 and 2.9, 256 of 6x6 4.4 and 3.4.  Largest errors against float64, relative to
- * the largest number: 0.4 to 2.5 times those of oneDNN.
+ * Measured on one thread, 8 images, this way's convolution and gradients of input and weight, then oneDNN's
+ * convolution: 64 channels of 24x24 1.8, 1.8 and 2.1 ms, 3.1; 128 of 12x12 1.8, 1.8 and 1.9, 2.9; 256 of 6x6 2.1,
+ * 2.2 and 2.1, 2.7.  Largest errors against float64, relative to the largest number: 3e-7 to 7e-7, oneDNN's 3e-7 to
+ * 1.3e-6.
  */
 
 #include <stdatomic.h>
@@ -313,13 +314,14 @@ static void products_part(void *context, npy_intp start, npy_intp stop) {
 
 static void note_failure(Winograd *of) { atomic_store(of->failed, 1); }
 
-/* Blocks of tiles: from the windows to the places. */
+/* Blocks of tiles: from the windows to the places.  Products of a frequency lie where the windows of the one before
+ * were, which nobody reads any more. */
 static void tiles_part(void *context, npy_intp start, npy_intp stop) {
     Winograd own = *(Winograd *)context;
     const npy_intp all = own.images * own.down;
-    float *memory = scratch_take(sizeof(float) * (size_t)(FREQUENCIES * (own.apart + own.apart_places)));
+    float *memory = scratch_take(sizeof(float) * (size_t)((FREQUENCIES + 1) * own.apart));
     if (memory == NULL) return note_failure(&own);
-    own.changed_windows = memory, own.changed_places = memory + FREQUENCIES * own.apart;
+    own.changed_places = memory, own.changed_windows = memory + own.apart;
     for (own.first = start * own.most; own.first < all && own.first < stop * own.most; own.first += own.most) {
         own.count = all - own.first < own.most ? all - own.first : own.most;
         windows_part(&own, 0, own.of_windows);
@@ -401,11 +403,12 @@ static void run_channels(Winograd *of) {}
 
 /* How many rows of tiles are a block: as many for each thread, since all have the same to do. */
 static npy_intp rows_of_block(const Winograd *of, npy_intp all) {
-    const npy_intp channels = of->of_windows + of->of_places;
+    const npy_intp channels = of->of_windows + of->of_places, is_weight = of->which == TO_WEIGHT;
     npy_intp tiles = NUMBERS / channels < FEWEST_TILES ? FEWEST_TILES : NUMBERS / channels;
+    if (tiles / of->across >= all) return all;
+    if (is_weight) tiles /= 2; /* there are sums besides */
     const npy_intp most = tiles / of->across < 1 ? 1 : tiles / of->across;
-    if (most >= all) return all;
-    const npy_intp threads = of->which == TO_WEIGHT ? of->parts : pool_threads();
+    const npy_intp threads = is_weight ? of->parts : pool_threads();
     const npy_intp rounds = (all + most * threads - 1) / (most * threads);
     return (all + rounds * threads - 1) / (rounds * threads);
 }
@@ -427,6 +430,8 @@ static int compute(Winograd *of) {
                                                               * parts of the cache, and with 16 more matrices do */
     of->apart = (is_weight ? wide : of->of_windows) * of->step + 16;
     of->apart_places = (is_weight ? of->of_places : wide) * of->step + 16;
+    if (!by_channels && !is_weight) /* one place for both, see `tiles_part` */
+        of->apart = of->apart_places = of->apart > of->apart_places ? of->apart : of->apart_places;
     of->size = wide * other + 16;
     of->channels = wide, of->failed = &failed;
     const npy_intp shared = by_channels ? (is_weight ? of->apart_places : of->apart)

@@ -10,6 +10,7 @@ import fx_programs
 import taper
 from taper import fx, nn
 from taper.autograd import detours
+from taper.fx.experimental import optimization
 
 MODELS = fx_programs.models(taper)
 
@@ -125,3 +126,25 @@ def test_edits_run(number):
 def test_mistakes_raise(number):
     with pytest.raises((RuntimeError, TypeError, ValueError, AssertionError, NotImplementedError)):
         fx_programs.mistakes(taper)[number]()
+
+
+def test_fused_convolutions_compute_the_same():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout()).eval()
+    model[1].running_mean.fill_(0.5)
+    image = taper.linspace(-1, 1, 75).reshape(1, 3, 5, 5)
+    fused = optimization.fuse(model)
+    assert [name for name, _ in fused.named_children()] == ["0", "2", "3"]
+    taper.testing.assert_close(fused(image), model(image))
+    assert len(list(optimization.remove_dropout(model).children())) == 3
+    with pytest.raises(AssertionError, match="Fusion only for eval!"):
+        optimization.fuse(model.train())
+
+
+def test_a_patcher_restores_what_a_library_exchanges():
+    call = nn.Module.__call__
+    assert fx._symbolic_trace._orig_module_call is call
+    with fx._symbolic_trace._Patcher() as patcher:
+        patcher.patch_method(nn.Module, "__call__", lambda self: "ours", deduplicate=False)
+        patcher.patch_method(nn.Module, "__call__", lambda self: "other")
+        assert nn.ReLU()() == "ours"
+    assert nn.Module.__call__ is call

@@ -278,3 +278,13 @@ print({type(each).__name__ for each in found})
 def test_functions_ask_that_are_loaded_after_the_first_instance():
     run = subprocess.run([sys.executable, "-c", LATER], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "{'Own'}"
+
+
+def test_linear_algebra_notices_the_first_object_that_is_no_tensor():
+    class Other:
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            return function.__name__.removeprefix("linalg_")
+
+    assert taper.linalg.eigh(Other()) == "eigh"
+    assert taper.fft.fft(Other()).removeprefix("fft_") == "fft"

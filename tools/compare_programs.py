@@ -76,10 +76,7 @@ class Program:
 
     def step(self, line: str) -> None:
         self.lines.append(line)
-        if self.reads_what_it_writes(line):
-            self.over = True
-            return
-        overlaps = self.writes_into_input(line)
+        overlaps = self.reads_what_it_writes(line)
         theirs, ours = self.theirs.step(line), self.ours.step(line)
         self.found = unlisted(outcome_differences(ours, theirs))
         if any(text in f"{ours.error} {theirs.error}" for text in UNSUPPORTED) or (
@@ -109,22 +106,27 @@ class Program:
         )
 
     def sorts_equal_elements(self, line: str) -> bool:
-        """Whether a line sorts many elements of which some are equal.
+        """Whether a line sorts many elements of which some are equal, or picks the largest of them.
 
         PyTorch says that their order is open; it depends on the vectors of the processor.
         """
-        return "sort(" in line and any(
-            each.numel() > 16 and np.unique(array_of(each)).size < each.numel()
+        if "stable=True" in line or not re.search(r"sort\(|topk\(", line):
+            return False
+        least = 1 if "topk(" in line else 16
+        return any(
+            each.numel() > least and np.unique(array_of(each)).size < each.numel()
             for each in self.read_by(line)
         )
 
     def is_singular(self, line: str) -> bool:
         """Whether a line inverts a matrix whose smallest singular values are rounding errors."""
-        if not any(text in line for text in ("inv", "linalg.cond", "lstsq")):
+        if not any(text in line for text in ("inv", "linalg.cond", "lstsq", "det(", "qr(")):
             return False
         for each in self.read_by(line):
             if each.dim() > 1 and each.numel() and (each.is_floating_point() or each.is_complex()):
                 array = array_of(each)
+                if ".m" in line:  # of a matrix and its transpose
+                    array = array @ array.swapaxes(-1, -2)
                 if not np.isfinite(array).all():
                     continue
                 values = np.linalg.svd(array, compute_uv=False)
@@ -151,16 +153,14 @@ class Program:
             and not self.theirs.space[name].dim()
         )
 
-    def writes_into_input(self, line: str) -> bool:
-        """Whether `out=` is a part of another tensor of the line: most operators refuse that."""
-        match = re.search(r"out=(t\d+)\)", line)
-        target = self.theirs.space.get(match[1]) if match else None
-        return is_tensor(target) and any(
-            each is not target
-            and not isinstance(flag(target, "data_ptr"), str)
-            and each.untyped_storage().data_ptr() == target.untyped_storage().data_ptr()
-            for each in self.read_by(line)
-        )
+    def reads_what_it_writes(self, line: str) -> bool:
+        """Whether a line reads elements where it writes others.
+
+        PyTorch refuses most of that.  Where it does not, the order of its loops decides.
+        """
+        match = re.search(r"out=(t\d+)\)|^(?:with .*: )?(t\d+) [+*]= t\d+$", line)
+        target = self.theirs.space.get(match[1] or match[2]) if match else None
+        return is_tensor(target) and any(overlap(target, each) for each in self.read_by(line))
 
     def read_by(self, line: str) -> list[Any]:
         """Return PyTorch's tensors that a line names."""
@@ -171,26 +171,13 @@ class Program:
         """Return the bound of float64: where it comes from float32 too, that is what is rounded."""
         kinds = {str(each.dtype) for each in self.read_by(line)}
         single = kinds & {"torch.float32", "torch.complex64"} or (
-            ".exp()" in line and any("int" in each for each in kinds)  # gives float32
+            ".exp()" in line and any("int" in each or "bool" in each for each in kinds)
         )
         mixed = single and kinds & {
             "torch.float64",
             "torch.complex128",
         }
         return BOUNDS["float32"] if mixed else DOUBLE
-
-    def reads_what_it_writes(self, line: str) -> bool:
-        """Whether `a += b` reads other elements of `a` where it writes: PyTorch's order is open."""
-        match = re.search(r"(t\d+) [+*]= (t\d+)$", line)
-        target, source = (self.theirs.space.get(match[each]) if match else None for each in (1, 2))
-        return (
-            is_tensor(target)
-            and is_tensor(source)
-            and target is not source
-            and not isinstance(flag(target, "data_ptr"), str)
-            and target.untyped_storage().data_ptr() == source.untyped_storage().data_ptr()
-            and (target.shape, target.stride()) != (source.shape, source.stride())
-        )
 
     def all_seen(self, line: str) -> Iterator[Difference]:
         mine, expected = self.ours.space, self.theirs.space
@@ -245,6 +232,23 @@ class Program:
 
 def bytes_of(tensor: Any) -> int:
     return int(tensor.untyped_storage().nbytes()) if is_tensor(tensor) else 0
+
+
+def overlap(target: Any, source: Any) -> bool:
+    """Whether two tensors have memory in common, but not each element its own."""
+    pair = (target, source)
+    if any(isinstance(flag(each, "data_ptr"), str) for each in pair):
+        return False
+    forms = [(each.data_ptr(), each.shape, each.stride()) for each in pair]
+    return forms[0] != forms[1] and not bytes_under(target).isdisjoint(bytes_under(source))
+
+
+def bytes_under(tensor: Any) -> set[int]:
+    """Return the addresses of all bytes of a tensor's elements."""
+    places = np.indices(tensor.shape).reshape(tensor.dim(), tensor.numel())
+    starts = np.array(tensor.stride(), np.int64) @ places * tensor.element_size()
+    addresses = starts[:, None] + np.arange(tensor.element_size()) + tensor.data_ptr()
+    return set(addresses.ravel().tolist())
 
 
 def same_random_numbers() -> bool:

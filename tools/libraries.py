@@ -36,8 +36,8 @@ AVOIDED = """
   resnet10t, densenet121 and levit_128s differed by 3e-4 to 1.5e-3, with batches of two.
 - torchcde: fixed steps (rk4). With dopri5 at its usual tolerance results differed by 5e-3 (8e-6 at
   rtol=1e-7), in float32.
-- torchvision: regnet, swin, maxvit, efficientnet_v2, segmentation and detection models are not in
-  taper.vision.
+- torchvision: models of detection and optical flow, and the compiled operators that they use, are
+  not in taper.vision.
 - vit-pytorch: MAE, which stops with the same error of shapes on PyTorch.
 - pytorch_optimizer: soap looks for the eigenvectors of matrices that have the eigenvalue 0 more
   than once; LAPACKs choose different ones, and the steps differ by 2e-3.

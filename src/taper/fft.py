@@ -6,6 +6,7 @@ tensor([4.+0.j, 0.+0.j, 0.+0.j])
 """
 
 from taper.autograd.overrides import has_grown as _has_grown
+from taper.opdef.guards import guard_all as _guard_all
 from taper.ops.fft.frequencies import fft_fftfreq as fftfreq
 from taper.ops.fft.frequencies import fft_fftshift as fftshift
 from taper.ops.fft.frequencies import fft_ifftshift as ifftshift
@@ -54,4 +55,5 @@ __all__ = [
     "rfftn",
 ]
 
+_guard_all(globals())
 _has_grown(globals())

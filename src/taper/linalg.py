@@ -7,6 +7,7 @@ tensor([1., 1.])
 """
 
 from taper.autograd.overrides import has_grown as _has_grown
+from taper.opdef.guards import guard_all as _guard_all
 from taper.ops.linalg.checks import LinAlgError
 from taper.ops.linalg.cholesky import linalg_cholesky as cholesky
 from taper.ops.linalg.cholesky import linalg_cholesky_ex as cholesky_ex
@@ -95,4 +96,5 @@ __all__ = [
     "vector_norm",
 ]
 
+_guard_all(globals())
 _has_grown(globals())

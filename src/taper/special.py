@@ -13,6 +13,7 @@ from typing import Any
 
 from taper.autograd.overrides import has_grown as _has_grown
 from taper.factory import refuse as _refuse
+from taper.opdef.guards import guard_all as _guard_all
 from taper.ops.activation import softmax as softmaxes
 from taper.ops.elementwise import rounding, trigonometry, unary
 from taper.ops.elementwise.power import xlogy
@@ -150,4 +151,5 @@ __all__ = [
     "zeta",
 ]
 
+_guard_all(globals())
 _has_grown(globals())

@@ -121,3 +121,20 @@ def test_saving_does_not_use_the_table_that_dill_changes(monkeypatch):
     value = {"a": [1, 2.0, "x", b"y", None, True, (3,), {4}], "t": taper.ones(2)}
     again = taper.load(written(value))
     assert again["a"] == value["a"]
+
+
+class Even(taper.distributions.constraints.Constraint):
+    def check(self, value):
+        return value % 2 == 0
+
+
+def test_constraints_are_loaded_and_nothing_else_of_their_modules():
+    constraints = taper.distributions.constraints
+    saved = {"a": constraints.interval(0.0, 2.0), "b": Even(), "c": constraints.simplex}
+    loaded = taper.load(written(saved), weights_only=False)
+    assert loaded["a"].check(taper.tensor([1.0, 3.0])).tolist() == [True, False]
+    assert type(loaded["b"]) is Even and type(loaded["c"]) is type(constraints.simplex)
+    with pytest.raises(UnpicklingError):
+        taper.load(written(saved))
+    with pytest.raises(NotImplementedError, match="never executes files"):
+        taper.load(written({"function": constraints.is_dependent}), weights_only=False)

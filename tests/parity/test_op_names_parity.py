@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch as real_torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import taper
 from taper.autograd.interception import intercepting
+from taper.ops import identity
 from taper.ops.identity import _overloads, overload_of
 
 
@@ -20,6 +23,16 @@ def test_every_overload_that_taper_names_is_one_of_pytorchs():
             table = [each for each, entry in overloads.items() if entry is not None]
             wrong += [f"{name}.{each}" for each in table if each not in known]
     assert wrong == []
+
+
+def test_names_that_taper_only_knows_are_pytorchs():
+    lines = Path(identity.__file__).with_name("aten_names.txt").read_text().splitlines()
+    known = {line.split()[0]: set(line.split()[1:]) for line in lines}
+    for name, overloads in known.items():
+        assert overloads == set(getattr(real_torch.ops.aten, name).overloads()), name
+    assert taper.ops.aten._convolution.default.name() == "aten::_convolution"
+    with pytest.raises(NotImplementedError, match="cannot be called here"):
+        taper.ops.aten._convolution(taper.ones(1))
 
 
 class Seen(TorchDispatchMode):

@@ -15,7 +15,7 @@ import taper
 import taper.vision
 from both_packages import array_of, assert_same, assert_same_graph
 from parity import torchvision_oracle
-from vision.test_models import FACTS, INCEPTIONS
+from vision.test_models import FACTS, OPTIONS
 
 torchvision = torchvision_oracle.load()
 PACKAGES = ((torch, torchvision), (taper, taper.vision))
@@ -51,11 +51,18 @@ def assert_same_state(theirs, ours):
 
 
 @pytest.mark.parametrize("name", FACTS)
-def test_recorded_facts_are_torchvisions(name):
-    options = {"init_weights": False} if name in INCEPTIONS else {}
+def test_recorded_facts_are_torchvisions(name, monkeypatch):
+    sizes = torchvision.models.regnet.BlockParams
+    compute = sizes.from_init_params
+
+    def on_the_cpu(**settings):
+        with torch.device("cpu"):
+            return compute(**settings)
+
+    monkeypatch.setattr(sizes, "from_init_params", on_the_cpu)
     with torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = torchvision.models.get_model(name, **options)
+        model = torchvision.models.get_model(name, **OPTIONS.get(name, {}))
     state = model.state_dict()
     lines = "\n".join(f"{key} {tuple(value.shape)}" for key, value in state.items())
     count = sum(each.numel() for each in model.parameters())
@@ -174,6 +181,40 @@ def convnext(package, vision):
     return vision.models.ConvNeXt(stages, stochastic_depth_prob=0.5, layer_scale=0.1, num_classes=7)
 
 
+def fused(package, vision):
+    module = vision.models.efficientnet
+    stages = [
+        module.FusedMBConvConfig(1, 3, 1, 8, 8, 2),
+        module.FusedMBConvConfig(4, 3, 2, 8, 8, 2),
+    ]
+    return vision.models.EfficientNet(stages, 0.2, stochastic_depth_prob=0.5, num_classes=7)
+
+
+def regnet(package, vision):
+    module = vision.models.regnet
+    sizes = module.BlockParams.from_init_params(
+        depth=4, w_0=8, w_a=8.0, w_m=2.0, group_width=8, se_ratio=0.25
+    )
+    return module.RegNet(sizes, num_classes=7, stem_width=8)
+
+
+def swin(second):
+    def make(package, vision):
+        module = vision.models.swin_transformer
+        kinds = {"block": module.SwinTransformerBlockV2, "downsample_layer": module.PatchMergingV2}
+        options = {"dropout": 0.1, "attention_dropout": 0.2, "stochastic_depth_prob": 0.3}
+        return vision.models.SwinTransformer(
+            [4, 4], 8, [2, 2], [2, 2], [3, 3], num_classes=7, **options, **(kinds if second else {})
+        )
+
+    return make
+
+
+def maxvit(package, vision):
+    rates = {"mlp_dropout": 0.1, "attention_dropout": 0.2}
+    return vision.models.MaxVit((32, 32), 8, 4, [8, 16], [2, 1], 4, 0.3, num_classes=7, **rates)
+
+
 NETWORKS = {
     "resnet": resnet("BasicBlock", zero_init_residual=True),
     "resnext": resnet(
@@ -190,6 +231,11 @@ NETWORKS = {
     "densenet": densenet,
     "efficientnet": efficientnet,
     "convnext": convnext,
+    "fused efficientnet": fused,
+    "regnet": regnet,
+    "swin": swin(False),
+    "swin 2": swin(True),
+    "maxvit": maxvit,
 }
 
 
@@ -225,6 +271,32 @@ def test_same_outputs_and_gradients(name):
                 scale = max(1.0, float(np.abs(grad).max()))
                 np.testing.assert_allclose(our_grads[key] / scale, grad / scale, atol=1e-6)
         assert_same_graph(found.grad_fn, expected.grad_fn, saved=False)
+
+
+SEVERAL = {
+    "fcn_resnet50": {"weights_backbone": None, "aux_loss": True},
+    "deeplabv3_mobilenet_v3_large": {"weights_backbone": None},
+    "lraspp_mobilenet_v3_large": {"weights_backbone": None},
+    "mc3_18": {},
+    "r2plus1d_18": {},
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_same_scores_of_pixels_and_sequences(name):
+    theirs, ours = on_both(named(name, **SEVERAL[name]))
+    assert_same_state(theirs, ours)
+    assert repr(ours) == repr(theirs)
+    size = (2, 3, 2, 16, 16) if name.endswith("_18") else (2, 3, 32, 32)
+    images = np.random.default_rng(0).standard_normal(size)
+    expected = theirs.eval().double()(torch.from_numpy(images))
+    found = ours.eval().double()(taper.from_numpy(images))
+    if isinstance(expected, torch.Tensor):
+        expected, found = {"out": expected}, {"out": found}
+    assert list(found) == list(expected)
+    for key, value in expected.items():
+        scale = float(value.detach().abs().max())
+        np.testing.assert_allclose(array_of(found[key]) / scale, array_of(value) / scale, atol=1e-6)
 
 
 def test_googlenet_has_the_same_named_outputs():

@@ -128,3 +128,41 @@ def test_a_recording_keeps_no_more_alive_than_eager_mode():
         peaks.append(native.memory_counts()[2] - before)
     assert captured._entries  # it has been recorded
     assert peaks[2] < 1.2 * peaks[1]
+
+
+@needs_native
+def test_what_only_eager_mode_needed_goes_back_when_a_program_is_there():
+    net, x = network("rows"), data("rows")
+
+    @taper.capture(strict=True)
+    def step():
+        net.zero_grad()
+        net(x).square().mean().backward()
+
+    step()
+    kept = native.memory_counts()[0]
+    step()  # is recorded, and computed as eager mode does
+    assert step._entries
+    assert native.memory_counts()[0] == 0 < kept
+
+
+@needs_native
+def test_scratch_memory_takes_a_kept_block_of_any_size():
+    taper.manual_seed(0)
+    conv = nn.Conv2d(32, 32, 3, padding=1, bias=False)
+    x = taper.randn(4, 32, 16, 16)
+
+    @taper.capture(strict=True)
+    def convolved(x):
+        with taper.no_grad():
+            return conv(x)
+
+    for _ in range(3):
+        convolved(x)
+    native.drop_memory()
+    room = [taper.empty(1 << 20) for _ in range(4)]
+    del room  # 4 blocks of 4 MB are free from now on
+    fresh = native.memory_counts()[5]
+    convolved(x)
+    # The result has a block of its own size; what the kernel needs besides finds that room.
+    assert native.memory_counts()[5] <= fresh + 1

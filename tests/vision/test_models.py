@@ -63,6 +63,24 @@ FACTS = {
     "efficientnet_b5": (30389784, 854, "281af15aa414"),
     "efficientnet_b6": (43040704, 986, "c32e05b40510"),
     "efficientnet_b7": (66347960, 1200, "3d2a7737a3d8"),
+    "efficientnet_v2_s": (21458488, 782, "1d905bff391f"),
+    "efficientnet_v2_m": (54139356, 1120, "5049b2b40578"),
+    "efficientnet_v2_l": (118515272, 1548, "d77db9d94fce"),
+    "regnet_y_400mf": (4344144, 384, "f09a9d430ba9"),
+    "regnet_y_800mf": (6432512, 340, "f231872c0596"),
+    "regnet_y_1_6gf": (11202430, 626, "ed96623b1aea"),
+    "regnet_y_3_2gf": (19436338, 494, "c9e6bcc15425"),
+    "regnet_y_8gf": (39381472, 406, "5397113dc7c9"),
+    "regnet_y_16gf": (83590140, 428, "75477b95f83a"),
+    "regnet_y_32gf": (145046770, 472, "650dda4954e5"),
+    "regnet_y_128gf": (644812894, 626, "b5f662e242f7"),
+    "regnet_x_400mf": (5495976, 428, "a620146711ee"),
+    "regnet_x_800mf": (7259656, 320, "586dc3c8f1ac"),
+    "regnet_x_1_6gf": (9190136, 356, "c1a260a7b00a"),
+    "regnet_x_3_2gf": (15296552, 482, "f892a07a8de4"),
+    "regnet_x_8gf": (39572648, 446, "fccf9ea872d4"),
+    "regnet_x_16gf": (54278536, 428, "be447a28aff9"),
+    "regnet_x_32gf": (107811560, 446, "7ae1b5bc1949"),
     "convnext_tiny": (28589128, 182, "2bc10f3450aa"),
     "convnext_small": (50223688, 344, "92e28edd02cc"),
     "convnext_base": (88591464, 344, "7a4c459fd822"),
@@ -72,9 +90,33 @@ FACTS = {
     "vit_l_16": (304326632, 296, "0fd5127fe79b"),
     "vit_l_32": (306535400, 296, "8b7397ee7b87"),
     "vit_h_14": (632045800, 392, "05e3d14dfbc1"),
+    "swin_t": (28288354, 185, "02c436acbe27"),
+    "swin_s": (49606258, 353, "ecfabc2afa4f"),
+    "swin_b": (87768224, 353, "3c5548aec7f1"),
+    "swin_v2_t": (28351570, 233, "b7908d299896"),
+    "swin_v2_s": (49737442, 449, "1c34e5166d50"),
+    "swin_v2_b": (87930848, 449, "383b35e9ac47"),
+    "maxvit_t": (30919624, 582, "814b3269f09e"),
+    "fcn_resnet50": (35322218, 334, "1092973e1eb9"),
+    "fcn_resnet101": (54314346, 640, "25617490219d"),
+    "deeplabv3_resnet50": (42004074, 370, "92bcc20e8ff0"),
+    "deeplabv3_resnet101": (60996202, 676, "cfa9819a8c87"),
+    "deeplabv3_mobilenet_v3_large": (11029328, 360, "671c2b1ee018"),
+    "lraspp_mobilenet_v3_large": (3221538, 319, "7f11e0bc3616"),
+    "r3d_18": (33371472, 122, "6fd88b43e8ed"),
+    "mc3_18": (11695440, 122, "30a270481907"),
+    "r2plus1d_18": (31505325, 224, "e0958f8347e5"),
 }
-# Their initial weights take long.
-INCEPTIONS = ("googlenet", "inception_v3")
+# Initial weights of inceptions take long; weights of a backbone would be read from a file.
+OPTIONS = {
+    **{name: {"init_weights": False} for name in ("googlenet", "inception_v3")},
+    **{
+        name: {"weights_backbone": None, "aux_loss": True}
+        for name in FACTS
+        if name.startswith(("fcn_", "deeplabv3_"))
+    },
+    "lraspp_mobilenet_v3_large": {"weights_backbone": None},
+}
 DRAWS = ("kaiming_uniform_", "kaiming_normal_", "uniform_", "normal_", "trunc_normal_")
 
 
@@ -87,8 +129,7 @@ def without_draws(monkeypatch):
 
 @pytest.mark.parametrize("name", FACTS)
 def test_names_and_shapes_of_the_state_are_torchvisions(name, without_draws):
-    options = {"init_weights": False} if name in INCEPTIONS else {}
-    model = models.get_model(name, **options)
+    model = models.get_model(name, **OPTIONS.get(name, {}))
     state = model.state_dict()
     lines = "\n".join(f"{key} {tuple(value.shape)}" for key, value in state.items())
     count = sum(each.numel() for each in model.parameters())
@@ -98,7 +139,7 @@ def test_names_and_shapes_of_the_state_are_torchvisions(name, without_draws):
 def test_a_star_brings_every_model():
     names: dict[str, object] = {}
     exec("from taper.vision.models import *", names)
-    assert set(models.list_models()) <= set(names)
+    assert set(models.list_models(models)) <= set(names)
     assert callable(names["alexnet"]) and callable(names["googlenet"])  # modules have these names
     assert not {"Any", "annotations", "on_first_use"} & set(names)
 
@@ -128,6 +169,9 @@ SMALL = {
     "shufflenet_v2_x0_5": ({}, 64),
     "mnasnet0_5": ({}, 64),
     "convnext_tiny": ({}, 32),
+    "efficientnet_v2_s": ({}, 32),
+    "regnet_y_400mf": ({}, 32),
+    "swin_t": ({}, 64),
 }
 
 
@@ -300,7 +344,7 @@ def test_nodes_of_functions_have_names():
         create_feature_extractor(models.resnet18(), ["nope"])
 
 
-@pytest.mark.parametrize("task", ["detection", "segmentation", "video", "quantization"])
+@pytest.mark.parametrize("task", ["detection", "optical_flow", "quantization"])
 def test_models_for_other_tasks_say_that_they_are_missing(task):
     with pytest.raises(AttributeError, match=f"no models of {task}: use torchvision"):
         getattr(models, task)

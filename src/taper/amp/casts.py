@@ -254,7 +254,8 @@ def _cast_once(weight: Tensor, dtype: dtypes.dtype, state: State) -> Tensor:
         state.mode = mode & ~NO_GRAD
         try:
             # Kept with the weight, so that no other object gets its identity while the block lasts.
-            known = cache[id(weight)] = weight, weight.to(dtype)
+            copy = as_type(weight, dtype) if weight.layout is strided else weight.to(dtype)
+            known = cache[id(weight)] = weight, copy
         finally:
             state.mode = mode
     return known[1]

@@ -87,8 +87,8 @@ def _switch(on: bool, device_type: str) -> None:
     with _lock:
         (_active.add if on else _active.discard)(state)
         wanted = bool(len(_active))
-        if wanted is _detoured:
-            return
+        if wanted is _detoured or (device_type == "cuda" and not wanted):
+            return  # a step on a GPU would pay more for 200 detours than for their use outside
         # late: the lists of autocast name half of the library
         casts = importlib.import_module("taper.amp.casts")
         _detoured = True

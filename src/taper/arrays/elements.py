@@ -20,6 +20,17 @@ FLOAT64 = np.dtype(np.float64)
 INT64 = np.dtype(np.int64)
 LOW_PRECISION = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
+
+def is_low(values: Any) -> bool:
+    """Return whether this is an array in half precision."""
+    return isinstance(values, np.ndarray) and values.dtype in LOW_PRECISION
+
+
+def in_float32(*arrays: Any) -> list[Any]:
+    """Return arrays in float32, for a formula whose result is rounded once."""
+    return [each.astype(FLOAT32) for each in arrays]
+
+
 # 0-d arrays, since NumPy takes 0.5 us longer for a Python number.  Being float32, they do not
 # change the dtype of float32, float64 and complex results.
 ZERO = np.array(0.0, np.float32)

@@ -39,6 +39,8 @@ def type_name(value: Any) -> str:
     module = kind.__module__
     # C types carry their module in the name that PyTorch prints, Python classes do not.
     heap = bool(kind.__flags__ & (1 << 9))
+    if module == "taper.return_types":
+        return f"torch.return_types.{kind.__name__}"
     if heap and module.startswith("taper.") and kind.__name__ in _PYTORCH_TYPES:
         return f"torch.{kind.__name__}"
     if heap or module == "builtins":

@@ -313,7 +313,7 @@ def empty_with(shape: Shape, strides: Shape, dtype: np.dtype[Any], like: Any = N
     """
     if isinstance(like, ForeignArray):
         return like.place.empty(shape, strides, dtype, like.device)
-    memory = np.empty(max(extent(shape, strides), 1), dtype)
+    memory = np.empty(extent(shape, strides), dtype)
     itemsize = memory.itemsize
     return ndarray(shape, dtype, memory, 0, tuple([step * itemsize for step in strides]))
 

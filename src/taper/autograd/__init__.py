@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from taper.autograd import (
     anomaly_mode,
+    batches,
     forward_ad,
     function,
     grad_mode,
@@ -102,6 +103,7 @@ __all__ = [
     "_tensor_or_tensors_to_tuple",
     "_unsafe_preserve_version_counter",
     "anomaly_mode",
+    "batches",
     "backward",
     "detect_anomaly",
     "enable_grad",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -526,30 +526,29 @@ def _zeros_for(tensor: Tensor, requires_grad: bool) -> Tensor:
 def _batched_gradients(
     outputs: Sequence[Any], inputs: Sequence[Any], grads: Sequence[Any], keep: bool, create: bool
 ) -> list[Any]:
-    """Run a pass for each entry of the first dimension (`is_grads_batched`), stack the results."""
-    count = _batch_size(outputs, grads)
-    rows = []
-    for index in range(count):
-        row = [None if each is None else each.select(0, index) for each in grads]
-        last = index == count - 1
-        rows.append(_gradients(outputs, inputs, row, keep or not last, create))
-    stacked: list[Any] = []
-    for column in zip(*rows, strict=True):
-        if column[0] is None:
-            stacked.append(None)
-            continue
-        whole = wrap(np.stack([each._array for each in column]))
-        if create and any(requires_grad(each) for each in column):
-            recorded = [each.unsqueeze(0) for each in column]
-            whole = whole.new_zeros(whole._array.shape)
-            for index, each in enumerate(recorded):
-                whole.narrow(0, index, 1).copy_(each)
-        stacked.append(whole)
-    return stacked
+    """Run one pass for all entries of the first dimension (`is_grads_batched`), as `vmap` does."""
+    _check_batches(outputs, grads)
+    used: list[bool] = []
+
+    def vjp(*row: Tensor) -> tuple[Tensor, ...]:
+        found = _gradients(outputs, inputs, row, keep, create)
+        used[:] = [each is not None for each in found]
+        return (row[0], *[each for each in found if each is not None])
+
+    results = iter(_for_batches[0](vjp)(*grads)[1:])
+    return [next(results) if each else None for each in used]
 
 
-def _batch_size(outputs: Sequence[Any], grads: Sequence[Any]) -> int:
-    """Return the length of the first dimension of all gradients, checked against the outputs."""
+_for_batches: list[Callable[[Any], Any]] = []  # `vmap`, which belongs to a room above
+
+
+def map_batches_with(vmap: Callable[[Any], Any]) -> None:
+    """Say what turns a function of one gradient into one of a batch of them."""
+    _for_batches[:] = [vmap]
+
+
+def _check_batches(outputs: Sequence[Any], grads: Sequence[Any]) -> None:
+    """Raise unless all gradients have one first dimension, and the outputs' shapes behind it."""
     sizes = []
     for position, (output, each) in enumerate(zip(outputs, grads, strict=False)):
         shape, dtype = _metadata(output)
@@ -567,4 +566,3 @@ def _batch_size(outputs: Sequence[Any], grads: Sequence[Any]) -> int:
             "vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
             f"{sizes} for the mapped dimension"
         )
-    return sizes[0] if sizes else 0

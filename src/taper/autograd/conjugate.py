@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.foreign import as_array
+from taper.arrays.layouts import PRESERVED
+from taper.arrays.strides import in_rows
 from taper.autograd.meta import INFERENCE_COUNTER, SharedCounter, VersionCounter
 from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.tensor import Tensor, wrap
@@ -85,7 +87,9 @@ class ConjugateView(Tensor):
 
     @property
     def _array(self) -> np.ndarray:
-        return as_array(self._change(self._memory))
+        memory = self._memory
+        found = as_array(self._change(memory))
+        return found if in_rows(memory) else PRESERVED(found, (memory,))
 
     @_array.setter
     def _array(self, array: np.ndarray) -> None:

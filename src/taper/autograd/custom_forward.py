@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from taper.arrays.strides import strided, view_strides
 from taper.autograd.anomaly_mode import refuse_forward, remember, watches_forward
 from taper.autograd.context import BackwardCFunction
 from taper.autograd.custom_jvp import run_jvp
@@ -39,7 +40,7 @@ from taper.autograd.views import (
     set_history,
     wants_grad,
 )
-from taper.tensor import Tensor
+from taper.tensor import Tensor, element_strides
 from taper.userwarning import warn_user
 
 NOT_AN_INPUT = (
@@ -248,7 +249,7 @@ def _finish_output(
         if not differentiable and wants_grad(output):
             return alias(output)
         kind = output.__class__
-        output = make_view(output, output._array, Creation.FUNCTION)
+        output = make_view(output, _viewed(output._array), Creation.FUNCTION)
         if kind is not Tensor and not kind.__module__.startswith(CLASS_PATHS):
             output.__class__ = kind  # an instance of the user's subclass stays one (§F22)
             watch(output)
@@ -262,6 +263,16 @@ def _finish_output(
         if record is not None:
             record.version = output._counter.value
     return output
+
+
+def _viewed(array: Any) -> Any:
+    """Return an array as `view_as` itself shows it, where strides of length 1 are found anew."""
+    if 1 not in array.shape:
+        return array
+    found = view_strides(array.shape, element_strides(array), array.shape)
+    if found is None:
+        return array
+    return strided(array, array.shape, tuple([step * array.itemsize for step in found]))
 
 
 def _check_dirty(output: Tensor, is_input: bool, differentiable: bool, output_count: int) -> None:

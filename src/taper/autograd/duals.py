@@ -277,7 +277,7 @@ def laid_out(found: Tensor, tensor: Tensor) -> Tensor:
     mode = state.mode
     state.mode = mode & ~DUAL
     try:
-        return zeros_like(tensor, found._array.dtype).copy_(found)
+        return zeros_like(tensor).copy_(found)
     finally:
         state.mode = mode
 

@@ -49,10 +49,10 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
             return grad
         if grad.ndim == 2 and grad.shape[1:] == shape:
             return column_sums(grad)  # of a bias, in most cases
-    if is_foreign(grad) and grad.dtype is dtype:
-        if grad.shape == shape:
-            return grad
-        if grad.ndim == 2 and grad.shape[1:] == shape:
+    if is_foreign(grad):
+        if grad.shape == shape and dtype is not None and grad.dtype.kind != "c":
+            return grad if grad.dtype is dtype else grad.astype(dtype)
+        if grad.dtype is dtype and grad.ndim == 2 and grad.shape[1:] == shape:
             return column_sums(grad)
     array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from taper.arrays.scalars import type_name
 from taper.autograd.duals import (
     are_visible,
     check_size,
@@ -189,8 +190,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         raise RuntimeError("Invalid level given to _fw_primal")
     if not isinstance(tensor, Tensor):
         raise TypeError(
-            "_unpack_dual(): argument 'dual' (position 1) must be Tensor, not "
-            f"{type(tensor).__name__}"
+            f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type_name(tensor)}"
         )
     return UnpackedDualTensor(primal_of(tensor), tangent_of(tensor))
 

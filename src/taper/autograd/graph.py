@@ -243,6 +243,10 @@ def register_multi_grad_hook(
     )
 
 
+# Copies of a tensor warn that they do without its hooks, and give PyTorch's name of this one.
+_NAME_IN_WARNINGS = "register_multi_grad_hook.<locals>.get_inner_hook.<locals>.inner_hook"
+
+
 def _collectors(
     nodes: Sequence[TaperNode], fn: Callable[[Any], None]
 ) -> list[Callable[[Tensor], None]]:
@@ -268,6 +272,7 @@ def _collectors(
             if not missing[0]:
                 fn(grads)
 
+        collect.__qualname__ = _NAME_IN_WARNINGS
         return collect
 
     return [collector(index) for index in range(len(nodes))]

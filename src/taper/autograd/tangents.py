@@ -73,7 +73,8 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
     for output, found in zip(outputs, several, strict=False):
         if found is not None and _can_have_one(output):
             same = found.dtype.is_complex == output.dtype.is_complex
-            keeps = own and (same or (found.dtype.is_complex and op.tangent != POINTWISE))
+            kept = op.tangent != POINTWISE if found.dtype.is_complex else op.tangent == LINEAR
+            keeps = own and (same or kept)
             set_tangent(output, laid_out(_fitted(found, output, keeps), output))
 
 
@@ -121,7 +122,8 @@ def _fitted(found: Tensor, output: Tensor, own_dtype: bool = False) -> Tensor:
 def write_tangent(target: Tensor, found: Tensor | None) -> None:
     """Make `found`, or zero for None, the tangent of a tensor that was written in place."""
     if _can_have_one(target):
-        overwrite(target, None if found is None else _fitted(found, target))
+        own = _has_own_dtype((target,))
+        overwrite(target, None if found is None else _fitted(found, target, own))
 
 
 def before_write(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -222,6 +224,8 @@ def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
 
 def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
     """Put tangents in place of the tensors, zero where there is none."""
+    found = [each for each in map(tangent, _flat(arguments)) if each is not None]
+    real = _has_own_dtype(arguments) and not found[0].dtype.is_complex
     replaced = []
     for param, value in zip(op.params, arguments, strict=True):
         if param.kind not in TENSOR_KINDS or op.formula_for(param.name) is None or value is None:
@@ -229,13 +233,16 @@ def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
         elif param.kind == "tensors":
             replaced.append([_or_zero(each) for each in value])
         else:
-            replaced.append(_or_zero(value) if isinstance(value, Tensor) else 0)
+            replaced.append(_or_zero(value, real) if isinstance(value, Tensor) else 0)
     return replaced
 
 
-def _or_zero(value: Tensor) -> Tensor:
+def _or_zero(value: Tensor, real: bool = False) -> Tensor:
     found = tangent(value)
-    return found if found is not None else value.detach().new_zeros(value._array.shape)
+    if found is not None:
+        return found
+    value = value.detach()
+    return (value.real if real else value).new_zeros(value._array.shape)
 
 
 def _pointwise(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import importlib
 import re
+import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType
@@ -277,15 +278,26 @@ _UNPROVIDED = re.compile(
 )
 
 
+def _constraint(name: str) -> Any:
+    """Return a class of constraints that the program has imported: its objects hold numbers."""
+    # late: most files name none
+    from taper.distributions import constraints
+
+    path, _, last = name.rpartition(".")
+    module = constraints if path == "torch.distributions.constraints" else sys.modules.get(path)
+    kind = getattr(module, last, None)
+    return kind if isinstance(kind, type) and issubclass(kind, constraints.Constraint) else None
+
+
 class Allowed:
     """What one load may name: plain data, and `names` or what the user allowed when it began.
 
-    Without `weights_only` also classes of plain data of the standard library and of NumPy, and the
-    modules of `nn`.
+    Without `weights_only` also classes of plain data of the standard library and of NumPy, the
+    modules of `nn`, and the constraints of `distributions`.
     """
 
     def __init__(self, weights_only: bool = True, names: dict[str, Any] | None = None) -> None:
-        self._user = allowed_names() if names is None else names
+        self._user = dict(allowed_names() if names is None else names)
         self._weights_only = weights_only
         self._plain_calls: dict[Any, Call] = {}
         if not weights_only:
@@ -311,7 +323,14 @@ class Allowed:
                 f"{name} is not provided: convert the tensor to a dtype and layout of taper "
                 "before saving it"
             )
-        raise unsupported_global(name) if self._weights_only else never_executes(name)
+        if self._weights_only:
+            raise unsupported_global(name)
+        kind = _constraint(name)
+        if kind is None:
+            raise never_executes(name)
+        self._user[name] = kind
+        self._user_ids.add(id(kind))
+        return kind
 
     def knows(self, name: str) -> bool:
         """Return whether a file may use a dotted name."""

@@ -25,15 +25,26 @@ class _Patcher:
         self._undo: list[Callable[[], None]] = []
         self._redo: list[Callable[[], None]] = []
         self.visited: set[int] = set()
+        self._done: set[tuple[int, str]] = set()
 
-    def first_visit(self, names: dict[str, Any]) -> bool:
+    def __enter__(self) -> _Patcher:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.revert_all_patches()
+        self.forget()
+
+    def visit_once(self, names: dict[str, Any]) -> bool:
         """Return whether a dictionary of global names is seen for the first time."""
         seen = id(names) in self.visited
         self.visited.add(id(names))
         return not seen
 
-    def set_attribute(self, owner: Any, name: str, value: Any) -> None:
-        """Exchange an attribute of a class."""
+    def patch_method(self, owner: Any, name: str, value: Any, deduplicate: bool = True) -> None:
+        """Exchange an attribute of a class; to `deduplicate`, only if that was not done yet."""
+        if deduplicate and (id(owner), name) in self._done:
+            return
+        self._done.add((id(owner), name))
         missing = name not in owner.__dict__
         before = None if missing else owner.__dict__[name]
 
@@ -42,8 +53,11 @@ class _Patcher:
 
         self._do(lambda: setattr(owner, name, value), undo)
 
-    def set_item(self, names: dict[str, Any], name: str, value: Any) -> None:
+    def patch(self, names: dict[str, Any], name: str, value: Any, deduplicate: bool = True) -> None:
         """Exchange a global name, which may not exist before."""
+        if deduplicate and (id(names), name) in self._done:
+            return
+        self._done.add((id(names), name))
         missing = name not in names
         before = names.get(name)
 
@@ -82,14 +96,13 @@ _current_patcher: _Patcher | None = None
 @contextlib.contextmanager
 def _patches() -> Iterator[_Patcher]:
     global _current_patcher
-    before, patcher = _current_patcher, _Patcher()
-    _current_patcher = patcher
-    try:
-        yield patcher
-    finally:
-        patcher.revert_all_patches()
-        patcher.forget()
-        _current_patcher = before
+    before = _current_patcher
+    with _Patcher() as patcher:
+        _current_patcher = patcher
+        try:
+            yield patcher
+        finally:
+            _current_patcher = before
 
 
 @contextlib.contextmanager
@@ -151,6 +164,15 @@ def _patch_wrapped_functions(patcher: _Patcher) -> None:
     for (_, name), names in _wrapped_fns_to_patch.copy().items():
         original = names.get(name, getattr(builtins, name, None))
         if original is not None:
-            patcher.set_item(names, name, _wrapped(original))
+            patcher.patch(names, name, _wrapped(original))
     for cls, name in _wrapped_methods_to_patch:
-        patcher.set_attribute(cls, name, _wrapped_method(cls, name))
+        patcher.patch_method(cls, name, _wrapped_method(cls, name))
+
+
+def _autowrap_check(patcher: _Patcher, names: dict[str, Any], functions: set[int]) -> None:
+    """Wrap those of some functions, given by their ids, that global names stand for."""
+    if not patcher.visit_once(names):
+        return
+    for name, value in list(names.items()):
+        if not name.startswith("_") and callable(value) and id(value) in functions:
+            patcher.patch(names, name, _wrapped(value))

@@ -25,12 +25,12 @@ from taper.fx._codegen import _PyTreeCodeGen, _PyTreeInfo
 from taper.fx._compatibility import compatibility  # noqa: F401 - PyG takes it from here
 from taper.fx._names import written_name
 from taper.fx._patching import (
+    _autowrap_check,
     _find_proxy,
     _maybe_revert_all_patches,
     _patch_wrapped_functions,
     _Patcher,
     _patches,
-    _wrapped,
     _wrapped_fns_to_patch,
     _wrapped_methods_to_patch,
 )
@@ -38,6 +38,7 @@ from taper.fx.graph import Graph
 from taper.fx.graph_module import GraphModule
 from taper.fx.node import Argument
 from taper.fx.proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase
+from taper.top_level import ScriptObject  # noqa: F401 - PyG takes it from here
 from taper.utils import _pytree as pytree
 
 _SHARED = (_maybe_revert_all_patches, _wrapped_methods_to_patch)  # PyTorch has them here, too
@@ -45,6 +46,10 @@ _SHARED = (_maybe_revert_all_patches, _wrapped_methods_to_patch)  # PyTorch has 
 __all__ = ["PH", "ProxyableClassMeta", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 
 _is_fx_tracing_flag = False
+
+# How modules are called and looked into where nothing is traced; tracers of libraries ask for it.
+_orig_module_call: Callable[..., Any] = nn.Module.__call__
+_orig_module_getattr: Callable[..., Any] = nn.Module.__getattr__
 
 
 class PHBase:
@@ -404,9 +409,9 @@ class Tracer(TracerBase):
             with _patches() as patcher:
                 self._patch_modules(patcher)
                 _patch_wrapped_functions(patcher)
-                self._autowrap(patcher, getattr(function, "__globals__", {}))
-                for module in self._autowrap_search:
-                    self._autowrap(patcher, module.__dict__)
+                searched = [module.__dict__ for module in self._autowrap_search]
+                for names in (getattr(function, "__globals__", {}), *searched):
+                    _autowrap_check(patcher, names, self._autowrap_function_ids)
                 self.create_node(
                     "output",
                     "output",
@@ -435,6 +440,7 @@ class Tracer(TracerBase):
 
     def _patch_modules(self, patcher: _Patcher) -> None:
         known: dict[str, Any] = {}
+        # Not `_orig_module_call`: a trace inside of a trace goes through the outer one.
         plain_getattr, plain_call = nn.Module.__getattr__, nn.Module.__call__
 
         @functools.wraps(plain_getattr)
@@ -447,19 +453,11 @@ class Tracer(TracerBase):
                 return plain_call(module, *args, **kwargs)
 
             own = getattr(getattr(module, "forward", None), "__globals__", {})
-            self._autowrap(patcher, own)
+            _autowrap_check(patcher, own, self._autowrap_function_ids)
             return self.call_module(module, forward, args, kwargs)
 
-        patcher.set_attribute(nn.Module, "__getattr__", look)
-        patcher.set_attribute(nn.Module, "__call__", call)
-
-    def _autowrap(self, patcher: _Patcher, names: dict[str, Any]) -> None:
-        if not patcher.first_visit(names):
-            return
-        for name, value in list(names.items()):
-            if not name.startswith("_") and callable(value):
-                if id(value) in self._autowrap_function_ids:
-                    patcher.set_item(names, name, _wrapped(value))
+        patcher.patch_method(nn.Module, "__getattr__", look)
+        patcher.patch_method(nn.Module, "__call__", call)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tracer:
         made = Tracer.__new__(type(self))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.gpu.array import CudaArray, address, empty, empty_strided
+from taper.gpu.array import CudaArray, address, empty, empty_strided, root_block
 from taper.gpu.ops import own
 from taper.gpu.texts import BFLOAT16, TYPES
 
@@ -62,6 +62,16 @@ def _by_places(array: Any) -> Any:
     return empty((batch, places, heads, width), array.dtype).transpose(0, 2, 1, 3)
 
 
+def _gradients(query: Any, key: Any, value: Any) -> Any:
+    """New arrays for gradients: side by side, if what they are the gradients of is parts of one."""
+    is_one = query.shape == key.shape and root_block(query) is root_block(key) is root_block(value)
+    if not is_one:
+        return [_by_places(each) for each in (query, key, value)]
+    batch, heads, places, width = query.shape
+    whole = empty((batch, places, 3, heads, width), query.dtype)
+    return [whole[:, :, nr].transpose(0, 2, 1, 3) for nr in range(3)]
+
+
 _plans: dict[Any, tuple[Any, int]] = {}
 _layouts: dict[Any, tuple[bool, bytes]] = {}
 
@@ -71,19 +81,17 @@ class _Call:
 
     _NAMES = ("query", "key", "value", "out", "grad", "query_out", "key_out", "value_out")
 
-    def __init__(
-        self, kernels: Any, is_causal: bool, scale: float | None, **arrays: Any
-    ) -> None:
+    def __init__(self, kernels: Any, is_causal: bool, scale: float | None, **arrays: Any) -> None:
         self.kernels = kernels
         query, key = arrays["query"], arrays["key"]
         batch, heads, self.rows, self.width = query.shape
         self.length, self.count, self.dtype = key.shape[2], batch * heads, query.dtype
         factor = 1 / math.sqrt(self.width) if scale is None else scale
         sizes = (self.count, heads, self.rows, self.length)
-        key = (self.width, self.dtype, *[each.strides for each in arrays.values()])
-        found = _layouts.get(key)
+        form = (self.width, self.dtype, *[each.strides for each in arrays.values()])
+        found = _layouts.get(form)
         if found is None:
-            found = _layouts[key] = self._lying(arrays)
+            found = _layouts[form] = self._lying(arrays)
         self.whole = found[0] and not any([address(each) % 16 for each in arrays.values()])
         self.last = (found[1], *sizes, np.float64(factor), int(is_causal))
 
@@ -113,9 +121,7 @@ class _Call:
         width, is_half = -(-self.width // 16) * 16, self.dtype.itemsize == 2
         macros = {"T": TYPES[self.dtype][0], "WIDTH": width, "USED": self.width}
         macros |= {"WHOLE": int(self.whole), "HALF": int(is_half)}
-        function = self.kernels.named(
-            "attention", name, **macros, KIND=f'"{_KINDS[self.dtype]}"'
-        )
+        function = self.kernels.named("attention", name, **macros, KIND=f'"{_KINDS[self.dtype]}"')
         return function, tiles * _TILE * (width + (8 if is_half else 4)) * self.dtype.itemsize
 
 
@@ -160,7 +166,7 @@ def attention_gradients(
         return NotImplemented
     if grad.dtype is not query.dtype or not logarithms.flags.c_contiguous:
         return NotImplemented
-    found = for_query, for_key, for_value = [_by_places(each) for each in (query, key, value)]
+    found = for_query, for_key, for_value = _gradients(query, key, value)
     given = grad, query, key, value, out = list(map(_with_rows, (grad, query, key, value, out)))
     arrays = dict(zip(("grad", "query", "key", "value", "out"), given, strict=True))
     results = dict(zip(("query_out", "key_out", "value_out"), found, strict=True))

@@ -183,13 +183,13 @@ def copy(array: Any, order: str = "C") -> Any:
 def astype(array: Any, dtype: np.dtype, order: str = "K") -> Any:
     """A copy in another dtype."""
     kernels = state.runtime.kernels
-    if kernels is not None and order == "K":
+    if kernels is not None:
         flags = array.flags
         if flags.c_contiguous:
             found = kernels.cast(array, dtype)
             if found is not None:
                 return found
-        elif flags.f_contiguous:
+        elif order == "K" and flags.f_contiguous:
             return astype(array.T, dtype).T
     made = _dense_like(array, dtype, order)
     if made.size:
@@ -423,10 +423,12 @@ def copy_function(a: Any, order: str = "K", subok: bool = False) -> Any:
 
 
 @own(np.concatenate)
-def concatenate(arrays: Any, axis: Any = 0, out: Any = None, **options: Any) -> Any:
+def concatenate(
+    arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None, casting: str = "same_kind"
+) -> Any:
     """One copy for each array: CuPy sends a table of addresses to the device first."""
     parts = list(arrays)
-    if out is not None or options or axis is None or not parts:
+    if out is not None or axis is None or not parts:
         return NotImplemented
     if any([each.__class__ is not CudaArray for each in parts]) or not parts[0].ndim:
         return NotImplemented
@@ -435,9 +437,10 @@ def concatenate(arrays: Any, axis: Any = 0, out: Any = None, **options: Any) -> 
     if len(shapes) > 1:
         return NotImplemented
     ((before, after),) = shapes
-    kinds = {each.dtype for each in parts}
-    dtype = kinds.pop() if len(kinds) == 1 else np.result_type(*[each.dtype for each in parts])
-    made = empty((*before, sum([each.shape[axis] for each in parts]), *after), dtype)
+    if dtype is None:
+        kinds = {each.dtype for each in parts}
+        dtype = kinds.pop() if len(kinds) == 1 else np.result_type(*kinds)
+    made = empty((*before, sum([each.shape[axis] for each in parts]), *after), np.dtype(dtype))
     place: list[Any] = [slice(None)] * made.ndim
     start = 0
     for each in parts:

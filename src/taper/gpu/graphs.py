@@ -34,16 +34,21 @@ class Graph:
         self._room: list[Any] = []
         self._outside = 0
 
-    def begin(self) -> None:
-        """Write down what this thread asks of the device from now on."""
+    def begin(self, expected: int = 0) -> None:
+        """Write down what this thread asks of the device from now on.
+
+        It will need about so many bytes of room, as far as that is known.
+        """
         runtime = state.runtime
         if state.capturing is not None:
             raise RuntimeError("a graph is being captured already")
         self._outside = runtime.stream
         runtime.use_stream(self.stream)
         try:
+            runtime.pool.fit(expected)
             runtime.begin_capture(self.stream)
         except BaseException:
+            runtime.pool.fit(None)
             runtime.use_stream(self._outside)
             raise
         state.capturing = self
@@ -52,6 +57,7 @@ class Graph:
         """Write no more; tell whether there is something to launch."""
         runtime = state.runtime
         state.capturing = None
+        runtime.pool.fit(None)
         try:
             self.handle = runtime.end_capture(self.stream)
         finally:

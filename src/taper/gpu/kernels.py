@@ -382,7 +382,16 @@ class Kernels:
             add("rows", outer, 256, shape, result, outer, length)
         elif outer * across < 132 and length >= 1024 and length % 16 == 0:  # in pieces first
             pieces = 16 * outer
-            add("columns", pieces * across, 1024, (pieces, inner), parts, pieces, length // 16, inner)
+            add(
+                "columns",
+                pieces * across,
+                1024,
+                (pieces, inner),
+                parts,
+                pieces,
+                length // 16,
+                inner,
+            )
             self._add_steps(steps, which, parts, result, shape, outer, 16, inner)
         else:
             add("columns", outer * across, 1024, shape, result, outer, length, inner)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from taper.gpu import state
-from taper.gpu.array import CudaArray, empty
+from taper.gpu.array import empty
 from taper.gpu.ops import _are_plain, _blocks, own
 from taper.gpu.world import helpers
 
@@ -136,7 +136,7 @@ def _convolution(
             and weight.size
             and input.shape[1] == weight.shape[1]
         ):
-            form = _Convolution(*key[:2], key[2:])
+            form = _Convolution(input.shape, weight.shape, key[2:])
             found = form if min(form.lengths) > 0 else NotImplemented
         if len(_convolutions) > _MOST_CONVOLUTIONS:
             _convolutions.clear()
@@ -298,25 +298,27 @@ def batch_norm_gradients(
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
 
 
-def _follow(plain: Any) -> Any:
+def _move_both(plain: Any) -> Any:
     """The running statistics, both in one pass."""
 
-    def follow(
-        running_mean: Any, running_var: Any, mean: Any, variance: Any, momentum: float, array: Any
+    def move(
+        running_mean: Any,
+        running_var: Any,
+        mean: Any,
+        variance: Any,
+        momentum: float,
+        unbiased: float,
     ) -> None:
-        kernels = state.runtime.kernels
-        arrays = [each._array for each in (running_mean, running_var, mean, variance)]
-        if kernels is None or arrays[0].itemsize == 2 or not _are_plain(*arrays):
-            plain(running_mean, running_var, mean, variance, momentum, array)
+        kernels, arrays = state.runtime.kernels, (running_mean, running_var, mean, variance)
+        if kernels is None or running_mean.itemsize == 2 or not _are_plain(*arrays):
+            plain(*arrays, momentum, unbiased)
             return
-        channels = array.shape[1]
-        count = array.size // channels
-        unbiased = count / (count - 1) if count > 1 else math.inf
         numbers = [np.float64(each) for each in (1.0 - momentum, momentum, momentum * unbiased)]
-        function = kernels.of("channels", "follow", arrays[0].dtype)
+        function = kernels.of("channels", "follow", running_mean.dtype)
+        channels = running_mean.size
         kernels.launch(function, (channels + 255) // 256, 256, (*arrays, channels, *numbers))
 
-    return follow
+    return move
 
 
-helpers["taper.ops.norm.batch", "follow"] = _follow
+helpers["taper.ops.norm.batch", "_move_both"] = _move_both

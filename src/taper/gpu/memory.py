@@ -65,9 +65,10 @@ class Pool:
         self._rest: dict[int, tuple[int, int]] = {}  # by stream: address and bytes of a piece
         self._whole: dict[int, int] = {}  # what was allocated, by address
         self._cut: dict[int, int] = {}  # pieces that were cut, which stay
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a shortage gives blocks back inside of `_new`
         self.at_shortage: list[Callable[[], None]] = []
         self.limit: int | None = None
+        self.fits = False
         self.in_use = self.most_in_use = 0
         self.kept = self.most_kept = 0
         self.allocations = self.blocks = self.shortages = 0
@@ -77,6 +78,9 @@ class Pool:
         size = rounded(nbytes)
         stream = self.current_stream()
         found = self._free.get((size, stream))
+        if self.fits and not found:
+            size = self._fitting(size, stream)
+            found = self._free.get((size, stream))
         try:
             address = found.pop()  # type: ignore[union-attr]
         except (AttributeError, IndexError):
@@ -89,6 +93,19 @@ class Pool:
             self.most_in_use = used
         self.blocks += 1
         return block
+
+    def fit(self, expected: int | None) -> None:
+        """Save room: for a graph, which keeps all its room for itself; None: no longer."""
+        self.fits = expected is not None
+
+    def _fitting(self, size: int, stream: int) -> int:
+        """The size of the smallest free block that is as large, and less than twice."""
+        sizes = [
+            each
+            for (each, owner), free in self._free.items()
+            if free and owner == stream and size < each < 2 * size
+        ]
+        return min(sizes, default=size)
 
     def give(self, block: Any) -> None:
         """Take a block back: the next request for its size and stream gets it."""
@@ -189,6 +206,10 @@ class NativePool(Pool):
     def take(self, nbytes: int) -> Any:
         """Return a block of at least so many bytes."""
         return native.take_block(nbytes)
+
+    def fit(self, expected: int | None) -> None:
+        """Cut blocks from pieces, the first of so many bytes; None: no longer."""
+        native.fit_blocks(expected)
 
     def hold(self, stream: int) -> list[Any]:
         """Return all free blocks of a stream, which are in use from now on."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
-from taper.gpu.array import CudaArray, empty, new_array, root_block
+from taper.gpu.array import CudaArray, address, empty, new_array, root_block
 from taper.gpu.texts import BFLOAT16
 from taper.gpu.world import helpers, meanings, on_device
 
@@ -127,6 +127,77 @@ def addmm(kernels: Any, self: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha
         return NotImplemented
     found = kernels.elementwise(np.add, (out, self), out)
     return np.add(out, self, out) if found is NotImplemented else out
+
+
+def _multiplied(one: Any, other: Any) -> Any:
+    out = empty((one.shape[0], other.shape[1]), one.dtype)
+    state.runtime.product(one, other, out)
+    return out
+
+
+def _is_by_columns(item: int, shape: Any, strides: Any) -> bool:
+    return strides[0] == item and strides[1] == item * shape[0]
+
+
+@own("addmm_mat1")
+def addmm_left(
+    kernels: Any, grad: Any, mat2: Any, mat1_shape: Any, mat1_strides: Any, alpha: Any
+) -> Any:
+    """The gradient of the left factor, in the layout of that."""
+    if alpha != 1 or not _are_factors(grad, mat2) or not grad.size or not mat2.size:
+        return NotImplemented
+    if _is_by_columns(grad.itemsize, mat1_shape, mat1_strides):
+        return _multiplied(mat2, grad.T).T
+    return _multiplied(grad, mat2.T)
+
+
+@own("addmm_mat2")
+def addmm_right(
+    kernels: Any, grad: Any, mat1: Any, mat2_shape: Any, mat2_strides: Any, alpha: Any
+) -> Any:
+    """The gradient of the right factor, in the layout of that."""
+    if alpha != 1 or not _are_factors(grad, mat1) or not grad.size or not mat1.size:
+        return NotImplemented
+    if _is_by_columns(grad.itemsize, mat2_shape, mat2_strides):
+        return _multiplied(grad.T, mat1).T
+    return _multiplied(mat1.T, grad)
+
+
+# --- views ----------------------------------------------------------------------------------------
+
+
+def _reshaped(kernels: Any, array: Any, shape: Any) -> Any:
+    """Another shape of an array that lies row by row, with no dimension of length 1 to think of."""
+    if array.__class__ is not CudaArray or not array.flags.c_contiguous or 1 in array.shape:
+        return NotImplemented
+    if not shape or 1 in shape or math.prod(shape) != array.size or min(shape) < 1:
+        return NotImplemented
+    return np.ndarray.reshape(array, shape)
+
+
+for _name in ("view", "view_self", "_unsafe_view", "unsafe_view_self"):
+    own(_name)(_reshaped)
+
+
+def _rejoined(kernels: Any, grad: Any, self_shape: Any, sizes: Any, dim: int) -> Any:
+    """The parts of an array's gradient as one, without a copy, if they lie side by side."""
+    first = grad[0]
+    if any([each.__class__ is not CudaArray for each in grad]) or not first.size:
+        return NotImplemented
+    dim %= first.ndim
+    block, strides, at = root_block(first), first.strides, address(first)
+    if block.address != at or block.nbytes != math.prod(self_shape) * first.itemsize:
+        return NotImplemented
+    for each in grad:
+        if each.strides != strides or each.dtype is not first.dtype or address(each) != at:
+            return NotImplemented
+        at += each.shape[dim] * strides[dim]
+    whole = new_array(CudaArray, tuple(self_shape), first.dtype, block)
+    return whole if whole.strides == strides else NotImplemented
+
+
+for _name in ("split_self", "split_with_sizes_self"):
+    own(_name)(_rejoined)
 
 
 # --- rows ----------------------------------------------------------------------------------------
@@ -368,6 +439,19 @@ def embedding_gradient(
 
 
 _MOST_LOOKS = 1 << 28
+
+
+# --- copies ---------------------------------------------------------------------------------------
+
+
+@own("_to_copy")
+def to_copy(kernels: Any, self: Any, dtype: Any, memory_format: Any = None) -> Any:
+    """A copy in another dtype."""
+    if memory_format is None and self.__class__ is CudaArray and self.flags.c_contiguous:
+        found = kernels.cast(self, dtype.numpy)
+        if found is not None:
+            return found
+    return NotImplemented
 
 
 # --- curves --------------------------------------------------------------------------------------

@@ -54,11 +54,10 @@ class CudaPlace(Place):
         if called is None or arguments[0]._change is not None:
             return None
         target = arguments[0]._array
-        if name == "relu":
-            other = 0
-        elif name != "mul" and arguments[2] != 1:
-            return None
-        else:
+        other: Any = 0
+        if name != "relu":
+            if name != "mul" and arguments[2] != 1:
+                return None
             other = getattr(arguments[1], "_array", arguments[1])
         dtype = target.dtype
         if other.__class__ is CudaArray:

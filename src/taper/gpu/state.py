@@ -21,7 +21,17 @@ capturing: Any = None
 # Called once, when the device comes into use: the rooms above make themselves ready.
 at_start: list[Callable[[], None]] = []
 
-_PARTS = ("dispatch", "ufuncs", "world", "place", "ops", "layers", "attention", "recurrent", "random")
+_PARTS = (
+    "dispatch",
+    "ufuncs",
+    "world",
+    "place",
+    "ops",
+    "layers",
+    "attention",
+    "recurrent",
+    "random",
+)
 _lock = threading.RLock()
 _count: int | None = None
 

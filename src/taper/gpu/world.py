@@ -300,10 +300,12 @@ def kernel_of(entry: Any) -> Callable[..., Any]:
     if found is None:
         plain = _plain_kernel(entry)
         rule = None if entry.layout is None else on_device(entry.layout)
-        own = meanings.get(entry.name)
+        own: Any = meanings.get(entry.name)
 
         def otherwise(*args: Any, **options: Any) -> Any:
-            result = _there(plain(*args, **options))
+            result = plain(*args, **options)
+            if result.__class__ is not CudaArray:
+                result = _there(result)
             return result if rule is None else rule(result, (*args, *options.values()))
 
         def first(*args: Any, **options: Any) -> Any:
@@ -321,7 +323,12 @@ def formula_of(function: Any) -> Callable[..., Any]:
     own = meanings.get(function.__name__)
     copy = on_device(function)
     if own is None:
-        return lambda *args, **options: _there(copy(*args, **options))
+
+        def plain(*args: Any, **options: Any) -> Any:
+            result = copy(*args, **options)
+            return result if result.__class__ is CudaArray else _there(result)
+
+        return plain
 
     def call(*args: Any, **options: Any) -> Any:
         result = own(*args, **options)

@@ -180,16 +180,27 @@ def _with_mask(name: str, input: Tensor, dtype: Any, mask: Tensor | None) -> Ten
     return _dense(name, given)
 
 
-def _smallest(dtype: dtypes.dtype) -> Any:
-    if dtype.is_floating_point:
-        return -math.inf
-    return False if dtype is dtypes.bool_ else int(np.iinfo(dtype.numpy).min)
+def _least(name: str, input: Tensor, mask: Tensor | None) -> Any:
+    """Return what is below every element of the dtype."""
+    return -math.inf if input.dtype.is_floating_point else _limit(name, input, mask, "min")
 
 
-def _largest(dtype: dtypes.dtype) -> Any:
-    if dtype.is_floating_point:
-        return math.inf
-    return True if dtype is dtypes.bool_ else int(np.iinfo(dtype.numpy).max)
+def _most(name: str, input: Tensor, mask: Tensor | None) -> Any:
+    """Return what is above every element of the dtype."""
+    return math.inf if input.dtype.is_floating_point else _limit(name, input, mask, "max")
+
+
+def _limit(name: str, input: Tensor, mask: Tensor | None, which: str) -> Any:
+    """Return the limit of a dtype of integers; refuse others, if it is needed for a mask."""
+    if mask is None:
+        return 0
+    if input.dtype.is_complex:
+        raise TypeError(
+            "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+        )
+    if input.dtype is dtypes.bool_:
+        raise NotImplementedError(f"identity of {name} on {input.dtype} input")
+    return int(getattr(np.iinfo(input.dtype.numpy), which))
 
 
 def _count(input: Tensor, mask: Tensor | None, axes: tuple[int, ...], keepdim: Any) -> Tensor:
@@ -214,8 +225,11 @@ def sum(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None
 @_reduction("tensor(4.)")
 def prod(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
     """Multiply the elements that count."""
-    found = _dense("prod", _replaced(_in_dtype(input, dtype), mask, 1))
-    for axis in sorted({each % found.ndim for each in _axes(dim, found)}, reverse=True):
+    given = _in_dtype(
+        input, dtypes.int64 if dtype is None and input.dtype is dtypes.bool_ else dtype
+    )
+    found = _dense("prod", _replaced(given, mask, 1))
+    for axis in sorted({each % max(found.ndim, 1) for each in _axes(dim, found)}, reverse=True):
         found = found.prod(axis, keepdim=keepdim)
     return found
 
@@ -231,8 +245,6 @@ def mean(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | Non
         )
     _dense("mean", given)
     axes = _axes(dim, given)
-    if mask is None:
-        return given.mean(axes, keepdim)
     return sum(given, axes, keepdim=keepdim, mask=mask) / _count(given, mask, axes, keepdim)
 
 
@@ -240,35 +252,39 @@ def mean(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | Non
 def amax(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
     """Find the largest of the elements that count."""
     given = _with_mask("amax", input, dtype, mask)
-    return _replaced(given, mask, _smallest(given.dtype)).amax(_axes(dim, given), keepdim)
+    return _replaced(given, mask, _least("amax", given, mask)).amax(_axes(dim, given), keepdim)
 
 
 @_reduction("tensor(1.)")
 def amin(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
     """Find the smallest of the elements that count."""
     given = _with_mask("amin", input, dtype, mask)
-    return _replaced(given, mask, _largest(given.dtype)).amin(_axes(dim, given), keepdim)
+    return _replaced(given, mask, _most("amin", given, mask)).amin(_axes(dim, given), keepdim)
 
 
 @_reduction("tensor(2.)")
 def argmax(input: Tensor, dim: int | None, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
     """Find the index of the largest of the elements that count, in the dtype of `input`."""
     given = _dense("argmax", input, dtype)
-    return _replaced(given, mask, _smallest(given.dtype)).argmax(dim, keepdim).to(given.dtype)
+    return (
+        _replaced(given, mask, _least("argmax", given, mask)).argmax(dim, keepdim).to(given.dtype)
+    )
 
 
 @_reduction("tensor(0.)")
 def argmin(input: Tensor, dim: int | None, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
     """Find the index of the smallest of the elements that count, in the dtype of `input`."""
     given = _dense("argmin", input, dtype)
-    return _replaced(given, mask, _largest(given.dtype)).argmin(dim, keepdim).to(given.dtype)
+    return _replaced(given, mask, _most("argmin", given, mask)).argmin(dim, keepdim).to(given.dtype)
 
 
 @_reduction("tensor(4.0486)")
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool, dtype: Any, mask: Tensor | None) -> Any:
     """Take the logarithm of the sum of the exponentials of the elements that count."""
     given = _dense("logsumexp", input, dtype)
-    return _replaced(given, mask, -math.inf).logsumexp(_axes(dim, given), keepdim)
+    number = -math.inf if given.dtype.is_complex else _least("logsumexp", given, mask)
+    found: Any = _replaced(given, mask, number)
+    return found.logsumexp(_axes(dim, given), keepdim).to(given.dtype)
 
 
 @_described("median(x, mask=mask)", "tensor(1.)")
@@ -282,10 +298,16 @@ def median(
 ) -> Tensor:
     """Find the median of the elements that count, the lower of two."""
     given = _dense("median", input, dtype)
-    if not given.dtype.is_floating_point and mask is not None:
-        raise ValueError("masked median expects no fully masked out rows if dtype is not floating")
-    found: Any = _replaced(given, mask, math.nan if given.dtype.is_floating_point else 0)
-    return found.nanmedian(dim, bool(keepdim)).values
+    whole = _whole(mask, given)
+    floating = given
+    if not given.dtype.is_floating_point:
+        if whole is not None and not whole.any(dim).all():
+            raise ValueError(
+                "masked median expects no fully masked out rows if dtype is not floating point"
+            )
+        floating = given.to(dtypes.default.float)
+    found: Any = _replaced(floating, mask, math.nan).nanmedian(dim, bool(keepdim)).values
+    return found.to(given.dtype)
 
 
 @_described("norm(x, mask=mask)", "tensor(4.1231)")
@@ -310,8 +332,6 @@ def _variance(
     input: Tensor, dim: Dims, correction: float, keepdim: Any, dtype: Any, mask: Tensor | None
 ) -> Tensor:
     given = _in_dtype(input, dtype)
-    if not (given.dtype.is_floating_point or given.dtype.is_complex):
-        given = given.to(dtypes.default.float)
     _dense("var", given)
     axes = _axes(dim, given)
     count = _count(given, mask, axes, True)
@@ -319,6 +339,8 @@ def _variance(
     total = sum(distance * distance.conj(), axes, keepdim=keepdim, mask=mask)
     if not keepdim:
         count = count.reshape(total.shape)
+    if correction != int(correction):
+        count = count.to(total.real.dtype)
     if correction:
         count = maximum(count - correction, count.new_zeros(()))
     return total / count
@@ -363,31 +385,31 @@ def std(
 @_along("tensor([0.0474, 0.0000, 0.9526])")
 def softmax(input: Tensor, dim: int, mask: Tensor | None) -> Any:
     """Take the softmax of the elements that count; the others give 0."""
-    return _replaced(input, mask, -math.inf).softmax(dim)
+    return _replaced(input, mask, _least("amax", input, mask)).softmax(dim)
 
 
 @_along("tensor([-3.0486,    -inf, -0.0486])")
 def log_softmax(input: Tensor, dim: int, mask: Tensor | None) -> Any:
     """Take the logarithm of the softmax of the elements that count."""
-    return _replaced(input, mask, -math.inf).log_softmax(dim)
+    return _replaced(input, mask, _least("amax", input, mask)).log_softmax(dim)
 
 
 @_along("tensor([1., 1., 5.])")
 def cumsum(input: Tensor, dim: int, mask: Tensor | None) -> Any:
     """Add up the elements that count, up to each one."""
-    return _replaced(input, mask, 0).cumsum(dim)
+    return _replaced(input, mask, 0).cumsum(dim, dtype=input.dtype)
 
 
 @_along("tensor([1., 1., 4.])")
 def cumprod(input: Tensor, dim: int, mask: Tensor | None) -> Any:
     """Multiply the elements that count, up to each one."""
-    return _replaced(input, mask, 1).cumprod(dim)
+    return _replaced(input, mask, 1).cumprod(dim, dtype=input.dtype)
 
 
 @_along("tensor([0.9526, 0.0000, 0.0474])")
 def softmin(input: Tensor, dim: int, mask: Tensor | None) -> Any:
     """Take the softmax of the negative elements that count; the others give 0."""
-    return (-_replaced(input, mask, math.inf)).softmax(dim)
+    return (-_replaced(input, mask, _most("amin", input, mask))).softmax(dim)
 
 
 @_described("normalize(x, 2.0, 0, mask=mask)", "tensor([0.2425, 0.0000, 0.9701])")
@@ -428,7 +450,7 @@ def logaddexp(
         >>> taper.masked.logaddexp(x, x, other_mask=taper.tensor([True, False]))
         tensor([0.6931, 0.0000])
     """
-    one = _replaced(_in_dtype(input, dtype), input_mask, -math.inf)
-    two = _replaced(_in_dtype(other, dtype), other_mask, -math.inf)
+    pair = ((_in_dtype(input, dtype), input_mask), (_in_dtype(other, dtype), other_mask))
+    one, two = (_replaced(each, mask, _least("logaddexp", each, mask)) for each, mask in pair)
     found: Tensor = one.logaddexp(two)
     return found

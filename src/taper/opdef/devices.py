@@ -16,7 +16,7 @@ import numpy as np
 from taper.arrays import memory, reduction
 from taper.autograd.detours import lead_through, original_of
 from taper.gpu import state
-from taper.opdef import NAMESPACE, Op, named_composites, registry
+from taper.opdef import NAMESPACE, Op, named_composites, nodes, registry
 from taper.tensor import Tensor, fresh, wrap
 
 # What the library calls outside kernels with arrays of any device.
@@ -37,6 +37,17 @@ def formula(function: Any) -> Any:
     if _active is None or function is None or hasattr(function, "host"):
         return function
     return _active.dispatching(function, lambda: _active.formula_of(function))
+
+
+_formulas: dict[Any, Any] = {}
+
+
+def _formula_once(function: Any) -> Any:
+    """The same, made once for each formula."""
+    found = _formulas.get(function)
+    if found is None:
+        found = _formulas[function] = formula(function)
+    return found
 
 
 def _is_on_device(args: Any, options: Any) -> bool:
@@ -92,6 +103,7 @@ def _start() -> None:
             NAMESPACE[name] = registry[name[2:]].forward
         elif name.startswith(("formula_", "real_")):
             NAMESPACE[name] = formula(value)
+    nodes.ways.append(_formula_once)
     _redirect_all()
     for shared in (*_SHARED, *[getattr(memory, name) for name in _OF_MEMORY]):
         handler = _active.rerouted(shared, lambda args, options: _active.is_there(args))

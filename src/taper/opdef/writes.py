@@ -91,8 +91,10 @@ def run_inplace(
         op = op.written(*arguments).op
     if write is not None and not has_elements(memory_of(target)):
         write = None  # the kernel checks all that is to be checked
-    elif write is None and is_foreign(getattr(target, "_array", None)):
-        write = target._array.place.written(op.name, arguments)
+    elif write is None:
+        array: Any = getattr(target, "_array", None)
+        if is_foreign(array):
+            write = array.place.written(op.name, arguments)
     first = op.params[0].name
     needs = {
         param.name: isinstance(value, Tensor) and wants_grad(value)
@@ -185,7 +187,7 @@ def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") ->
         refuse_cast_of(name, target, result)
 
 
-def refuse_shape(target: np.ndarray, result: np.ndarray) -> None:
+def refuse_shape(target: np.ndarray, result: np.ndarray | np.broadcast) -> None:
     """Raise if a result has another shape than the tensor that it is written into."""
     if result.shape != target.shape:
         raise RuntimeError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from taper.autograd.interception import Call
@@ -397,6 +398,11 @@ def _overloads() -> dict[str, dict[str, Op | None]]:
         if name not in _known_overloads:
             enter(f"{name}.default", None)
     enter("detach.default", None)
+    # Names that PyTorch has and taper does not: tables of libraries name them as keys.
+    for line in Path(__file__).with_name("aten_names.txt").read_text().splitlines():
+        name, *others = line.split()
+        for overload in others:
+            enter(f"{name}.{overload}", None)
     return _known_overloads
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from taper.arrays.native import native
 from taper.autograd import anomaly_mode
 from taper.autograd.backward import grad
 from taper.autograd.provenance import line_of
@@ -214,6 +215,8 @@ class Captured:
             self._following.refusal = None if met is None else (met, entry.place)
         self._entries = [*self._entries, entry]
         self._insist(entry)
+        if native is not None and entry.refusal is None:
+            native.drop_memory()  # a replay needs less than eager mode, and in other sizes
         return result
 
     def _piece(self, function: Callable[..., Any]) -> Captured:

@@ -44,10 +44,9 @@ def fast_convolution(instruction: Instruction) -> Callable[..., Any] | None:
 
 
 def _convolve(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, *rest: Any) -> Any:
-    sizes = [length + 2 * each - 2 for length, each in zip(input.shape[2:], padding, strict=True)]
-    out = np.empty((len(input), len(weight), *sizes), np.float32)
-    if native.winograd(_TO_OUTPUT, input, weight, out, tuple(padding), bias):
-        return out
+    found = _output(input, weight, bias, tuple(padding))
+    if found is not None:
+        return found
     return convolution.op.forward(input, weight, bias, stride, padding, *rest)
 
 
@@ -57,14 +56,10 @@ def _gradients(
     *settings, needs = rest
     padding = tuple(padding)
     found: list[Any] = [None, None, None]
+    if needs[1]:  # first: it needs more scratch memory
+        found[1] = _weight_gradient(grad, input, weight, padding)
     if needs[0]:
-        out = np.empty(input.shape, np.float32)
-        if native.winograd(_TO_INPUT, out, weight, grad, padding, None):
-            found[0] = out
-    if needs[1]:
-        out = np.empty(weight.shape, np.float32)
-        if native.winograd(_TO_WEIGHT, input, out, grad, padding, None):
-            found[1] = out
+        found[0] = _input_gradient(grad, input, weight, padding)
     left = tuple([needed and each is None for needed, each in zip(needs, found, strict=True)])
     if any(left):
         others = convolution_backward.op.forward(
@@ -75,3 +70,19 @@ def _gradients(
             for other, wanted, each in zip(others, left, found, strict=True)
         ]
     return found
+
+
+def _output(input: Any, weight: Any, bias: Any, padding: Any) -> Any:
+    sizes = [length + 2 * each - 2 for length, each in zip(input.shape[2:], padding, strict=True)]
+    out = np.empty((len(input), len(weight), *sizes), np.float32)
+    return out if native.winograd(_TO_OUTPUT, input, weight, out, padding, bias) else None
+
+
+def _input_gradient(grad: Any, input: Any, weight: Any, padding: Any) -> Any:
+    out = np.empty(input.shape, np.float32)
+    return out if native.winograd(_TO_INPUT, out, weight, grad, padding, None) else None
+
+
+def _weight_gradient(grad: Any, input: Any, weight: Any, padding: Any) -> Any:
+    out = np.empty(weight.shape, np.float32)
+    return out if native.winograd(_TO_WEIGHT, input, out, grad, padding, None) else None

@@ -41,6 +41,7 @@ class DeviceRunner(PlainRunner):
         self.eager: set[int] | None = None  # positions of what no graph can hold
         self.written: Written | None = None
         self.attempts = self.held = 0
+        self.room = 0  # the bytes that all instructions together have needed, about
         self.reason = ""
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -93,8 +94,11 @@ class DeviceRunner(PlainRunner):
     def _find_out(self, arrays: list[Any]) -> None:
         """Run each instruction as a graph of its own, or as it is if that is not possible."""
         eager = self.eager = set()
+        pool = gpu.runtime.pool
+        before = pool.in_use
         for at, instruction in enumerate(self.instructions):
             self.current = instruction
+            self.room = max(self.room, pool.in_use - before)
             if instruction.kind == "python" or not _is_there(instruction, arrays):
                 eager.add(at)
                 self.step(instruction, arrays)
@@ -201,6 +205,7 @@ class Written:
         self.externals = list(map(_array_of, self.tensors))
         self.launch: _Launch | None = None  # the one that is being written
         self.copies_gradients = runner.held >= _MOST_ATTEMPTS
+        self.parts_of_graphs = _count_of_graphs(runner)
         self._take_inputs()
         self.stays, self.last_uses = _lives(runner)
         self.at = 0
@@ -243,7 +248,7 @@ class Written:
             return
         if self.launch is None:
             self.launch = _Launch(self.at)
-            self.launch.graph.begin()
+            self.launch.graph.begin(0 if self.parts_of_graphs > 1 else runner.room)
         if instruction.kind == "accumulate":
             self._accumulate(instruction, self.launch)
         else:
@@ -432,6 +437,13 @@ class Written:
                     arrays[value.number] = None
         runner.go_on(position, arrays)
         return [arrays[each.number] for each in runner.program.results]
+
+
+def _count_of_graphs(runner: DeviceRunner) -> int:
+    """How many graphs a program becomes: runs of instructions between calls."""
+    eager = runner.eager or set()
+    inside = [at not in eager for at in range(len(runner.instructions))]
+    return sum([now and not before for before, now in zip([False, *inside], inside, strict=False)])
 
 
 def _lives(runner: DeviceRunner) -> tuple[set[int], dict[int, int]]:

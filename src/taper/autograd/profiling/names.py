@@ -84,6 +84,8 @@ _COMPOSITES = {
     "grid_sample": "grid_sampler",
     "nll_loss": "nll_loss_nd",
     "norm": "linalg_vector_norm",
+    "dsmm": "mm",
+    "hsmm": "hspmm",
     "spmm": "mm",
     "to_sparse_coo": "to_sparse",
     "unique": "_unique2",

@@ -187,6 +187,7 @@ extern "C" __global__ void __launch_bounds__(128) attend(
         fetch(keys, key, lying.key.row, start, TILE, length);
         fetch(values, value, lying.value.row, start, TILE, length);
         __syncthreads();
+        if (causal && start > first + own + 15) continue;
         float s[TILE / 8][4];
         scores_of(s, queries + own * STRIDE, keys, g, t);
         const bool all = start + TILE <= length && (!causal || start + TILE <= first + own + 1);
@@ -262,6 +263,7 @@ extern "C" __global__ void __launch_bounds__(128) attend_backward_queries(
         fetch(keys, key, lying.key.row, start, TILE, length);
         fetch(values, value, lying.value.row, start, TILE, length);
         __syncthreads();
+        if (causal && start > first + own + 15) continue;
         float s[TILE / 8][4], slopes[TILE / 8][4];
         scores_of(s, queries + own * STRIDE, keys, g, t);
         scores_of(slopes, grads + own * STRIDE, values, g, t);
@@ -303,6 +305,7 @@ extern "C" __global__ void __launch_bounds__(128) attend_backward_keys(
             row_dots[threadIdx.x] = row < rows ? dots[which * rows + row] : 0.0f;
         }
         __syncthreads();
+        if (causal && start + TILE <= first + own) continue;
         float s[TILE / 8][4], slopes[TILE / 8][4];
         scores_of(s, keys + own * STRIDE, queries, g, t);
         scores_of(slopes, values + own * STRIDE, grads, g, t);

@@ -17,7 +17,16 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays import special_functions
-from taper.arrays.elements import HALF, ONE, in_blocks, logistic, select, zero_of
+from taper.arrays.elements import (
+    HALF,
+    ONE,
+    in_blocks,
+    in_float32,
+    is_low,
+    logistic,
+    select,
+    zero_of,
+)
 from taper.arrays.layouts import ELEMENTWISE, PRESERVED, ROW_MAJOR
 from taper.arrays.native import curve
 from taper.arrays.reduction import scalar_type
@@ -434,6 +443,8 @@ def silu(self: Array) -> Array:
 def silu_self(grad, self):
     if type(self) is ndarray and (found := _native_silu_backward(self, grad)) is not None:
         return found
+    if is_low(self):
+        return silu_self(*in_float32(grad, self)).astype(self.dtype)
     share = sigmoid(self)
     return grad * conj(share * (self * (1 - share) + 1))
 
@@ -460,6 +471,8 @@ def mish(self: Array) -> Array:
 
 @derivative(mish, wrt="self")
 def mish_self(grad, self):
+    if is_low(self):
+        return mish_self(*in_float32(grad, self)).astype(self.dtype)
     wave = tanh(softplus(self))
     return grad * (self * sigmoid(self) * (1 - wave * wave) + wave)
 

@@ -47,14 +47,14 @@ def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
     found: np.ndarray | None = _natively(logarithm, axis, array)
     if found is not None:
         return found
+    if not array.size:
+        return np.empty_like(array)
     if dtype is not FLOAT32 and dtype != FLOAT64:
         if dtype not in LOW_PRECISION:
             last = "_lastdim" if axis == ndim - 1 or not ndim else ""
             kind = "log_softmax" if logarithm else "softmax"
             raise no_kernel(f"{kind}{last}_kernel_impl", array.dtype)
         return _normalised(array.astype(FLOAT32), dim, logarithm).astype(array.dtype)
-    if not array.size:
-        return np.empty_like(array)
     if not ndim:
         return _shift_and_divide(array.reshape(1), 0, logarithm).reshape(())
     length = array.shape[axis]

@@ -33,7 +33,7 @@ from taper.opdef import (
     inplace_function,
     op,
 )
-from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
+from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, no_negation, not_implemented
 from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import invalid_combination, scalar_array
 from taper.opdef.overloads import declare_overloads
@@ -145,6 +145,24 @@ def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
         )
     if common.name in WIDE:
         not_implemented("add_stub", *WIDE)(common, operands)
+
+
+def difference(one: Any, other: Any) -> Any:
+    """Subtract in formulas, where bools are refused too; arrays or Tensors."""
+    if _holds_bools(one) or _holds_bools(other):
+        refuse_bool(dtypes.bool_, (one, other))
+    return one - other
+
+
+def negated(values: Any) -> Any:
+    """Negate in formulas, where bools are refused too; arrays or Tensors."""
+    if _holds_bools(values):
+        no_negation(dtypes.bool_, ())
+    return -values
+
+
+def _holds_bools(values: Any) -> bool:
+    return isinstance(values, ndarray) and values.dtype.kind == "b"
 
 
 @op(
@@ -457,6 +475,8 @@ def _both_low(input: Any, other: Any) -> bool:
 def rounded_quotient(input: Any, other: Any, rounding_mode: str) -> Any:
     """Divide with a rounding mode, in formulas: arrays or Tensors."""
     arrays = [array_of(each) for each in (input, other)]
+    if not isinstance(input, Tensor) and arrays[0].dtype != arrays[1].dtype:
+        input, other = (each.astype(dtypes.result_type(arrays).numpy) for each in arrays)
     low = arrays[0].dtype in LOW_PRECISION and arrays[0].dtype == arrays[1].dtype
     rounded = div_rounded_in_steps if low and arrays[1].ndim else div_rounded
     return rounded(input, other, rounding_mode)

@@ -34,6 +34,7 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, not_implemented
 from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number
+from taper.opdef.writes import refuse_shape
 from taper.ops.elementwise.arithmetic import no_derivative
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.unary import inside, zeros_like
@@ -273,9 +274,14 @@ _lerp_tensor_in_place = inplace_function(lerp_tensor)
 @composite(name="lerp_", public=False)
 def lerp_in_place(self: Any, end: Any, weight: Any) -> Any:
     """In-place version of `lerp`."""
-    if isinstance(weight, Tensor):
-        return _lerp_tensor_in_place(self, end, weight)
-    return _lerp_number_in_place(self, end, python_number(weight))
+    try:
+        if isinstance(weight, Tensor):
+            return _lerp_tensor_in_place(self, end, weight)
+        return _lerp_number_in_place(self, end, python_number(weight))
+    except NotImplementedError:  # of a missing kernel, for which PyTorch looks last
+        arrays = [each._array for each in (self, end, weight) if isinstance(each, Tensor)]
+        refuse_shape(self._array, np.broadcast(*arrays))
+        raise
 
 
 # --- addcmul, addcdiv ------------------------------------------------------------------------

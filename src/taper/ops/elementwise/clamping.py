@@ -7,6 +7,7 @@ and minimum give half of the gradient to each side; clamp gives all of it to the
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.native import curve
 from taper.autograd.state import local
-from taper.autograd.views import check_inplace
+from taper.autograd.views import check_inplace, wants_grad
 from taper.dtypes import C_NAMES, no_kernel
 from taper.opdef import (
     POINTWISE,
@@ -247,6 +248,14 @@ def _within(value: Any, low: Any, high: Any) -> Any:
     return value >= low if high is None else (value >= low) & (value <= high)
 
 
+def _refuse_complex(common: dtypes.dtype, operands: Sequence[Any]) -> None:
+    """Refuse complex tensors, and complex bounds of a real one."""
+    if common.is_complex and len(operands) == 3 and operands[0].dtype.kind != "c":
+        not_implemented("clamp_cpu", common.name)(common, ())
+    if common.is_complex:
+        raise NotImplementedError("clamp is not supported for complex types")
+
+
 @op(
     name="clamp_tensors",
     label="clamp",
@@ -256,7 +265,7 @@ def _within(value: Any, low: Any, high: Any) -> Any:
     out=True,
     public=False,
     method=False,
-    check=refuse(NotImplementedError, "clamp is not supported for complex types", *COMPLEX),
+    check=_refuse_complex,
     signatures=_CLAMP,
 )
 def clamp_tensors(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
@@ -516,6 +525,8 @@ def clamp_min_in_place(input: Any, min: Any) -> Any:
     """In-place version of `clamp_min`."""
     if isinstance(min, Tensor):
         return _clamp_min_tensor_in_place(input, min)
+    if min.__class__ is complex:
+        check_inplace(input, wants_grad(input), local.state)
     number = _checked("clamp_min", input, min)
     _refuse_lower(input, number)
     return _clamp_min_number_in_place(input, number)
@@ -526,6 +537,8 @@ def clamp_max_in_place(input: Any, max: Any) -> Any:
     """In-place version of `clamp_max`."""
     if isinstance(max, Tensor):
         return _clamp_max_tensor_in_place(input, max)
+    if max.__class__ is complex:
+        check_inplace(input, wants_grad(input), local.state)
     number = _checked("clamp_max", input, max)
     _refuse_lower(input, number)
     return _clamp_max_number_in_place(input, number)

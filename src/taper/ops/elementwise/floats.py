@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from taper import return_types
 from taper.arrays.elements import LOW_PRECISION
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.layouts import ELEMENTWISE, PRESERVED
 from taper.dtypes import C_NAMES
 from taper.opdef import POINTWISE, SAME, Array, derivative, op, tangent_of
 from taper.opdef.dtype_checks import NOT_FLOATING, not_implemented
@@ -31,6 +31,7 @@ def _check_out(out: ndarray, result: ndarray) -> None:
     nondifferentiable=(1,),
     returns=return_types.frexp,
     out=_check_out,
+    layout=PRESERVED,
 )
 def frexp(self: Array) -> Array:
     """Split numbers into mantissa * 2**exponent, with a mantissa of size 1/2 to below 1.

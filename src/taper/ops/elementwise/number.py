@@ -64,6 +64,11 @@ def mul_scalar_self(grad: Any, other: complex) -> Any:
     return grad * other.conjugate()
 
 
+def scaled(values: Any, number: float) -> Any:
+    """Multiply by a number in formulas, which half precision does not round first."""
+    return values * number if isinstance(values, Tensor) else mul_scalar(values, number)
+
+
 @op(node="DivBackward1", tangent=LINEAR, upcast=True, public=False, method=False)
 def div_scalar(self: Array, other: float) -> Array:
     """Divide a tensor by a number."""

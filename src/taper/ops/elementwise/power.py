@@ -30,9 +30,10 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.opdef.writes import warn_of_resize
+from taper.ops.elementwise.arithmetic import difference
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar
-from taper.ops.elementwise.unary import exp2, inside, log, outside, zeros_like
+from taper.ops.elementwise.unary import exp, exp2, inside, log, outside, zeros_like
 from taper.tensor import Tensor, array_of, is_complex
 
 _OVERLOADS = (
@@ -157,7 +158,7 @@ def pow_tensor(self: Array, exponent: Array) -> Array:
 
 @derivative(pow_tensor, wrt="self")
 def pow_tensor_self(grad, self, exponent):
-    slope = grad * conj(exponent * self ** (exponent - 1))
+    slope = grad * conj(exponent * self ** difference(exponent, 1))
     return inside(slope, exponent != 0)
 
 
@@ -349,16 +350,12 @@ def logaddexp(self: Array, other: Array) -> Array:
 
 @derivative(logaddexp, wrt="self")
 def logaddexp_self(grad, self, other):
-    return grad / conj((other - self).exp() + 1 if _is_tensor(self) else np.exp(other - self) + 1)
+    return grad / conj(exp(difference(other, self)) + 1)
 
 
 @derivative(logaddexp, wrt="other")
 def logaddexp_other(grad, self, other):
-    return grad / conj((self - other).exp() + 1 if _is_tensor(self) else np.exp(self - other) + 1)
-
-
-def _is_tensor(value: Any) -> bool:
-    return isinstance(value, Tensor)
+    return grad / conj(exp(difference(self, other)) + 1)
 
 
 @op(
@@ -380,12 +377,12 @@ def logaddexp2(self: Array, other: Array) -> Array:
 
 @derivative(logaddexp2, wrt="self")
 def logaddexp2_self(grad, self, other):
-    return grad / (exp2(other - self) + 1)
+    return grad / (exp2(difference(other, self)) + 1)
 
 
 @derivative(logaddexp2, wrt="other")
 def logaddexp2_other(grad, self, other):
-    return grad / (exp2(self - other) + 1)
+    return grad / (exp2(difference(self, other)) + 1)
 
 
 def _is_scaling(self: Any, other: Any) -> bool:

@@ -30,7 +30,9 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import NUMBERS
+from taper.ops.elementwise.arithmetic import negated
 from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.number import scaled
 from taper.ops.elementwise.unary import inside, reciprocal, rsqrt
 from taper.tensor import is_complex
 
@@ -234,6 +236,8 @@ def tanh_backward(grad_output: Array, output: Array) -> Array:
     slope = np.subtract(ONE, slope, slope if slope.ndim else None)
     if slope.dtype.kind == "c":
         slope = np.conjugate(slope)
+    if slope.dtype is not grad_output.dtype:  # a tangent has the dtype that its maker gave it
+        return slope * grad_output
     slope *= grad_output
     return slope
 
@@ -354,7 +358,7 @@ def atan2_all(grad, self, other, needs):
     square = self * self + other * other
     inverse = inside(reciprocal(square), square != 0)
     for_self = grad * other * inverse if needs[0] else None
-    return for_self, (grad * -self * inverse if needs[1] else None)
+    return for_self, (grad * negated(self) * inverse if needs[1] else None)
 
 
 @tangent_of(atan2)
@@ -448,7 +452,7 @@ def deg2rad(self: Array) -> Array:
 
 @derivative(deg2rad, wrt="self")
 def deg2rad_self(grad):
-    return grad * (math.pi / 180)
+    return scaled(grad, math.pi / 180)
 
 
 @op(
@@ -471,7 +475,7 @@ def rad2deg(self: Array) -> Array:
 
 @derivative(rad2deg, wrt="self")
 def rad2deg_self(grad):
-    return grad * (180 / math.pi)
+    return scaled(grad, 180 / math.pi)
 
 
 @op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
@@ -488,7 +492,7 @@ def sinc(self: Array) -> Array:
 
 @derivative(sinc, wrt="self")
 def sinc_self(grad, self):
-    angle = self * math.pi
-    square = self * angle
+    angle = scaled(self, math.pi)
+    square = scaled(self * self, math.pi)
     slope = grad * conj((angle * cos(angle) - sin(angle)) / square)
     return inside(slope, square != 0)

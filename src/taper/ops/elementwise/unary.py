@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import ONE, lasting_zeros, logistic, masked
+from taper.arrays.elements import LOW_PRECISION, ONE, lasting_zeros, logistic, masked
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.native import curve
 from taper.arrays.special_functions import complex_log1p
@@ -43,6 +43,7 @@ from taper.opdef.dtype_checks import (
     refuse,
 )
 from taper.ops.elementwise.complexes import conj, sgn_complex, zeros_like
+from taper.ops.elementwise.number import scaled
 from taper.tensor import Tensor, array_of, wrap
 
 _LN2 = math.log(2)
@@ -376,7 +377,7 @@ def exp2(self: Array) -> Array:
 
 @derivative(exp2, wrt="self")
 def exp2_self(grad, result):
-    return grad * conj(result) * _LN2
+    return scaled(grad * conj(result), _LN2)
 
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.expm1)
@@ -433,7 +434,7 @@ def log2(self: Array) -> Array:
 
 @derivative(log2, wrt="self")
 def log2_self(grad, self):
-    return grad / conj(self * _LN2)
+    return grad / conj(scaled(self, _LN2))
 
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
@@ -451,7 +452,7 @@ def log10(self: Array) -> Array:
 
 @derivative(log10, wrt="self")
 def log10_self(grad, self):
-    return grad / conj(self * _LN10)
+    return grad / conj(scaled(self, _LN10))
 
 
 @op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
@@ -521,6 +522,8 @@ def sigmoid_backward(grad_output: Array, output: Array) -> Array:
     slope *= output
     if slope.dtype.kind == "c":
         slope = np.conjugate(slope)
+    if slope.dtype is not grad_output.dtype:  # a tangent has the dtype that its maker gave it
+        return slope * grad_output
     slope *= grad_output
     return slope
 
@@ -542,7 +545,6 @@ def sigmoid_backward_output(grad, grad_output, output):
 
 @op(
     promote=FLOAT,
-    upcast=True,
     tangent=POINTWISE,
     inplace=FUNCTION,
     out=True,
@@ -560,16 +562,26 @@ def logit(self: Array, eps: float | None = None) -> Array:
             raise TypeError(
                 f"logit(): argument 'eps' (position 2) must be float, not {type(eps).__name__}"
             )
-        low = self.dtype.type(eps)
-        self = np.minimum(np.maximum(self, low), self.dtype.type(1) - low)
-    return np.log(self / (ONE - self))
+        low, high = _bounds(self.dtype, eps)
+        self = np.minimum(np.maximum(self, low), high)
+    dtype = self.dtype
+    if dtype in LOW_PRECISION:
+        self = self.astype(np.float32)
+    return np.asarray(np.log(self / (ONE - self)), dtype)
+
+
+def _bounds(dtype: np.dtype, eps: float) -> tuple[Any, Any]:
+    """Return `eps` and 1 - `eps`, both rounded to a dtype: half ones may be 0 and 1."""
+    low = dtype.type(eps)
+    return low, dtype.type(1) - low
 
 
 @derivative(logit, wrt="self")
 def logit_self(grad, self, eps):
     slope = grad / (self * (1 - self))
     if eps is not None:
-        return inside(slope, ~((self < eps) | (self > 1 - eps)))  # nan stays nan
+        low, high = map(float, _bounds(array_of(self).dtype, eps))
+        return inside(slope, ~((self < low) | (self > high)))  # nan stays nan
     # Beyond 0 and 1 the function is nan, and so is its gradient.
     return _replaced(slope, (self < 0) | (self > 1), math.nan)
 

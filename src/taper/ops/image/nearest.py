@@ -48,7 +48,7 @@ def _check(shape: Shape, lengths: Shape, output_size: Shape) -> None:
 def _maps(
     make: MakeMap, lengths: Shape, counts: Shape, scales: Sequence[Scale], dtype: np.dtype
 ) -> list[Resampling]:
-    kind = "d" if dtype.kind == "u" else dtype.char
+    kind: Any = "d" if dtype.kind == "u" else dtype  # bfloat16 has no letter
     given = zip(lengths, counts, scales, strict=True)
     return [make(length, count, scale, kind) for length, count, scale in given]
 

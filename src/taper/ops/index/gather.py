@@ -17,7 +17,7 @@ from taper import dtypes
 from taper.arrays.native import native
 from taper.arrays.reduction import combine_at, scatter_along
 from taper.arrays.scalars import filler
-from taper.arrays.strides import Shape, broadcast_clash, row_major, wrap_dim
+from taper.arrays.strides import Shape, broadcast_clash, existing_dim, row_major, wrap_dim
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.opdef.operands import number_of
@@ -223,6 +223,7 @@ def take_along_dim(
             f"but got {len(shape)} dimensions for input, and {len(places)} dimensions for indices"
         )
     at = wrap_dim(dim, len(shape))
+    existing_dim(at, len(shape))
     others = ((*shape[:at], 1, *shape[at + 1 :]), (*places[:at], 1, *places[at + 1 :]))
     clash = broadcast_clash(others)
     if clash is not None:

@@ -263,7 +263,6 @@ def _spell_out(labels: Labels, ndim: int, nr: int) -> list[int]:
 
 def _check_sizes(spelled: Sequence[list[int]], shapes: list[tuple[int, ...]]) -> None:
     """Refuse sizes of equal labels that are neither equal nor 1."""
-    covered = max([0, *(-label for labels in spelled for label in labels)])
     seen: dict[int, int] = {}
     for nr, (labels, shape) in enumerate(zip(spelled, shapes, strict=True)):
         own: dict[int, int] = {}
@@ -278,13 +277,13 @@ def _check_sizes(spelled: Sequence[list[int]], shapes: list[tuple[int, ...]]) ->
             if known == 1:
                 seen[label] = size
             elif size not in (1, known):
-                raise _size_clash(label, size, nr, known, covered)
+                raise _size_clash(label, size, nr, known, labels.index(label))
 
 
-def _size_clash(label: int, size: int, nr: int, known: int, covered: int) -> RuntimeError:
+def _size_clash(label: int, size: int, nr: int, known: int, dim: int) -> RuntimeError:
     if label < 0:
         return RuntimeError(
-            f"einsum(): dimension {covered + label} covered by ellipsis in operand {nr}has size "
+            f"einsum(): dimension {dim} covered by ellipsis in operand {nr}has size "
             f"{size} which does not broadcast with previously seen ellipsis with size {known} for "
             "the respective dimension"
         )

@@ -20,6 +20,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.native import native
 from taper.autograd.views import requires_grad
 from taper.dtypes import C_NAMES, no_kernel
@@ -354,7 +355,7 @@ def vdot_tangent(self, other, self_t, other_t):
 # --- stacks of matrices ----------------------------------------------------------------------
 
 
-@op(out=same_dtype, tangent=MULTILINEAR)
+@op(out=same_dtype, tangent=MULTILINEAR, layout=ROW_MAJOR)
 def bmm(self: Array, mat2: Array) -> Array:
     """Multiply the matrices of two stacks, pair by pair; nothing broadcasts.
 

@@ -208,7 +208,7 @@ def binary_cross_entropy_with_logits_reduced(
     if weight is not None:
         losses = np.asarray(losses * weight, target.dtype)
     if target.dtype in LOW_PRECISION and reduction != NONE:
-        return target.dtype.type(reduced_array(losses.astype(FLOAT32), reduction))
+        return reduced_array(losses.astype(FLOAT32), reduction).astype(target.dtype)
     return reduced_array(losses, reduction)
 
 

@@ -14,6 +14,7 @@ from taper.arrays.elements import INT64
 from taper.arrays.foreign import has_elements
 from taper.arrays.native import native
 from taper.arrays.reduction import Shape, scalar_type
+from taper.arrays.strides import existing_dim
 from taper.autograd.transforms import whole
 from taper.dtypes import no_kernel
 from taper.opdef import Array, composite, derivative, op, tangent_of
@@ -473,7 +474,7 @@ def _probability_loss(
     label_smoothing: float,
     class_dim: int,
 ) -> Tensor:
-    classes = input._array.shape[class_dim] if input.ndim else 1
+    classes = input._array.shape[existing_dim(class_dim, input.ndim)]
     if label_smoothing > 0.0:
         target = mul_scalar(target, 1 - label_smoothing)
         target = add_scalar(target, label_smoothing / classes)

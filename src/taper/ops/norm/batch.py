@@ -388,9 +388,21 @@ def follow(
 ) -> None:
     """Move the running statistics towards those of a batch."""
     count = array.size // array.shape[1]
-    _move(running_mean._array, mean._array, momentum, 1.0)
     unbiased = count / (count - 1) if count > 1 else math.inf
-    _move(running_var._array, variance._array, momentum, unbiased)
+    statistics = running_mean._array, running_var._array, mean._array, variance._array
+    _move_both(*statistics, momentum, unbiased)
+
+
+def _move_both(
+    running_mean: ndarray,
+    running_var: ndarray,
+    mean: ndarray,
+    variance: ndarray,
+    momentum: float,
+    unbiased: float,
+) -> None:
+    _move(running_mean, mean, momentum, 1.0)
+    _move(running_var, variance, momentum, unbiased)
 
 
 def _normalise_nothing(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:

@@ -39,7 +39,7 @@ from taper.tensor import Tensor
 
 
 @lru_cache(maxsize=64)
-def averaging(length: int, count: int, dtype: str) -> Resampling:
+def averaging(length: int, count: int, dtype: np.dtype) -> Resampling:
     """Make the map from a dimension to the averages of `count` windows that cover it."""
     starts, ends = adaptive_bounds(length, count)
     sizes = ends - starts
@@ -50,7 +50,7 @@ def averaging(length: int, count: int, dtype: str) -> Resampling:
 
 def _maps(lengths: Shape, counts: Shape, dtype: np.dtype) -> list[Resampling]:
     pairs = zip(lengths, counts, strict=True)
-    return [averaging(length, count, dtype.char) for length, count in pairs]
+    return [averaging(length, count, dtype) for length, count in pairs]
 
 
 def _divide_evenly(lengths: Shape, counts: Shape) -> bool:

@@ -553,7 +553,8 @@ def logsumexp_tangent(
     self: Tensor, self_t: Tensor, result: Tensor, dim: Dims, keepdim: bool
 ) -> Tensor:
     share = exp(self - unreduced(result, self.shape, dim, keepdim))
-    return sum_dim(share * self_t, dim, keepdim)
+    total = sum_dim(share * self_t, dim, keepdim)
+    return total if self.numel() else total + (result - result)  # the logarithm of 0 has none
 
 
 @composite()

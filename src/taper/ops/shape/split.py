@@ -19,6 +19,7 @@ from taper.arrays.strides import EVERYTHING, Shape, integers, wrap_dim
 from taper.factory import is_integer
 from taper.opdef import LINEAR, Array, Arrays, composite, derivative, op
 from taper.opdef.operands import invalid_combination, refuse_sequence
+from taper.opdef.out_rules import refuse_cast_of
 from taper.ops.shape.ones import unsqueeze
 from taper.ops.shape.parts import narrow, slice_dim
 from taper.ops.shape.reshape import reshape
@@ -499,7 +500,17 @@ def cat(
         refuse_sequence("cat", "tensors", 1, tensors)
     if not tensors:
         raise ValueError("torch.cat(): expected a non-empty list of Tensors")
-    return cat_along(tensors, dim if axis is None else axis, out=out)
+    try:
+        return cat_along(tensors, dim if axis is None else axis, out=out)
+    except RuntimeError as error:
+        if out is not None and str(error).startswith(_SHAPES_DIFFER):
+            # PyTorch looks at the dtype of `out` first.
+            dtype = common_dtype([each._array for each in tensors])
+            refuse_cast_of("cat", out._array, np.empty(0, dtype))
+        raise
+
+
+_SHAPES_DIFFER = ("Tensors must have same number of dimensions", "Sizes of tensors must match")
 
 
 def _unlike(tensors: list[ndarray], dim: int) -> RuntimeError:

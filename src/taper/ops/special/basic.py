@@ -25,6 +25,7 @@ from taper.opdef import (
     op,
 )
 from taper.opdef.dtype_checks import COMPLEX, not_implemented
+from taper.ops.elementwise.number import scaled
 from taper.ops.elementwise.unary import exp
 
 _SLOPE = 2 / math.sqrt(math.pi)  # the slope of erf at zero
@@ -51,7 +52,7 @@ def erf(self: Array) -> Array:
 
 @derivative(erf, wrt="self")
 def erf_self(grad, self):
-    return exp(-self * self) * _SLOPE * grad
+    return scaled(exp(-self * self), _SLOPE) * grad
 
 
 @op(
@@ -75,7 +76,7 @@ def erfc(self: Array) -> Array:
 
 @derivative(erfc, wrt="self")
 def erfc_self(grad, self):
-    return exp(-self * self) * -_SLOPE * grad
+    return scaled(exp(-self * self), -_SLOPE) * grad
 
 
 @op(
@@ -100,7 +101,7 @@ def erfinv(self: Array) -> Array:
 @derivative(erfinv, wrt="self")
 def erfinv_self(grad, self):
     inverse = erfinv(self)
-    return exp(inverse * inverse) * (1 / _SLOPE) * grad
+    return scaled(exp(inverse * inverse), 1 / _SLOPE) * grad
 
 
 @op(

@@ -20,6 +20,7 @@ from taper.dtypes import dtype
 from taper.factory import refuse_size
 from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op, tangent_of
 from taper.opdef.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
+from taper.ops.elementwise.arithmetic import difference
 from taper.ops.elementwise.unary import exp, log
 from taper.ops.linalg.checks import missing_tangent, no_formula
 from taper.ops.special.basic import digamma, lgamma
@@ -97,7 +98,7 @@ def igamma_self(grad):
 
 @derivative(igamma, wrt="other")
 def igamma_other(grad, self, other):
-    return grad * exp((self - 1) * log(other) - other - lgamma(self))
+    return grad * exp(difference(self, 1) * log(other) - other - lgamma(self))
 
 
 @tangent_of(igamma)
@@ -130,7 +131,7 @@ def igammac_self(grad):
 
 @derivative(igammac, wrt="other")
 def igammac_other(grad, self, other):
-    return -(grad * exp((self - 1) * log(other) - other - lgamma(self)))
+    return -(grad * exp(difference(self, 1) * log(other) - other - lgamma(self)))
 
 
 @tangent_of(igammac)

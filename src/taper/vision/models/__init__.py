@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from taper.first_use import on_first_use
+from taper.vision.models import segmentation, video  # noqa: F401
 from taper.vision.models._api import (
     Weights,
     WeightsEnum,
@@ -24,12 +25,15 @@ from taper.vision.models.efficientnet import *  # noqa: F403
 from taper.vision.models.googlenet import *  # noqa: F403
 from taper.vision.models.inception import *  # noqa: F403
 from taper.vision.models.lenet import *  # noqa: F403
+from taper.vision.models.maxvit import *  # noqa: F403
 from taper.vision.models.mnasnet import *  # noqa: F403
 from taper.vision.models.mobilenetv2 import *  # noqa: F403
 from taper.vision.models.mobilenetv3 import *  # noqa: F403
+from taper.vision.models.regnet import *  # noqa: F403
 from taper.vision.models.resnet import *  # noqa: F403
 from taper.vision.models.shufflenetv2 import *  # noqa: F403
 from taper.vision.models.squeezenet import *  # noqa: F403
+from taper.vision.models.swin_transformer import *  # noqa: F403
 from taper.vision.models.vgg import *  # noqa: F403
 from taper.vision.models.vision_transformer import *  # noqa: F403
 
@@ -47,7 +51,7 @@ _OTHERS = {"Any", "annotations", "on_first_use", *__all__}
 __all__ += [name for name in list(globals()) if name[0] != "_" and name not in _OTHERS]
 
 # torchvision's packages of models for other tasks.
-_MISSING = ("detection", "optical_flow", "quantization", "segmentation", "video")
+_MISSING = ("detection", "optical_flow", "quantization")
 
 
 _load, __dir__ = on_first_use(globals(), ("feature_extraction", "mobilenet", "presets"))

@@ -93,12 +93,14 @@ def imagenet(
     resize: int = 256,
     crop: int = 224,
     interpolation: str = "bilinear",
+    **normalisation: tuple[float, ...],
 ) -> Weights:
     """Return weights trained on ImageNet: top-1 and top-5 accuracy, the least size of a picture."""
     metrics = {"ImageNet-1K": {"acc@1": accuracy[0], "acc@5": accuracy[1]}}
     meta = Meta(num_params=num_params, min_size=(least, least), _metrics=metrics)
     sizes = {"crop_size": crop, "resize_size": resize, "interpolation": interpolation}
-    return Weights(URL + file, functools.partial(_classification, **sizes), meta)
+    transforms = functools.partial(_classification, **sizes, **normalisation)
+    return Weights(URL + file, transforms, meta)
 
 
 def _classification(**settings: Any) -> Any:
@@ -257,7 +259,9 @@ def get_weight(name: str) -> WeightsEnum:
     enum_name, dot, member = name.partition(".")
     if not dot:
         raise ValueError(f"Invalid weight name provided: '{name}'.")
-    found = getattr(sys.modules[__package__], enum_name, None)
+    package = sys.modules[__package__]
+    places = (package, package.segmentation, package.video)
+    found = next((vars(each)[enum_name] for each in places if enum_name in vars(each)), None)
     if not (isinstance(found, type) and issubclass(found, WeightsEnum)):
         raise ValueError(
             f"The weight enum '{enum_name}' for the specific method couldn't be retrieved."

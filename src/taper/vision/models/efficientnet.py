@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,6 +25,9 @@ __all__ = [
     "EfficientNet_B5_Weights",
     "EfficientNet_B6_Weights",
     "EfficientNet_B7_Weights",
+    "EfficientNet_V2_S_Weights",
+    "EfficientNet_V2_M_Weights",
+    "EfficientNet_V2_L_Weights",
     "efficientnet_b0",
     "efficientnet_b1",
     "efficientnet_b2",
@@ -32,6 +36,9 @@ __all__ = [
     "efficientnet_b5",
     "efficientnet_b6",
     "efficientnet_b7",
+    "efficientnet_v2_s",
+    "efficientnet_v2_m",
+    "efficientnet_v2_l",
 ]
 
 
@@ -72,6 +79,23 @@ class MBConvConfig:
         return math.ceil(num_layers * depth_mult)
 
 
+class FusedMBConvConfig(MBConvConfig):
+    """The sizes of a stage of `FusedMBConv`."""
+
+    def __init__(
+        self,
+        expand_ratio: float,
+        kernel: int,
+        stride: int,
+        input_channels: int,
+        out_channels: int,
+        num_layers: int,
+        block: Layer | None = None,
+    ) -> None:
+        sizes = (expand_ratio, kernel, stride, input_channels, out_channels, num_layers)
+        super().__init__(*sizes, block=FusedMBConv if block is None else block)
+
+
 class MBConv(nn.Module):
     """Widen, convolve each channel, weigh the channels, narrow; perhaps add the input."""
 
@@ -98,6 +122,36 @@ class MBConv(nn.Module):
         layers.append(se_layer(width, squeezed, activation=partial(nn.SiLU, inplace=True)))
         usual["activation_layer"] = None
         layers.append(Conv2dNormActivation(width, cnf.out_channels, 1, **usual))
+        self.block = nn.Sequential(*layers)
+        self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
+        self.out_channels = cnf.out_channels
+
+    def forward(self, input: Tensor) -> Tensor:
+        result = self.block(input)
+        if self.use_res_connect:
+            result = self.stochastic_depth(result)
+            result += input
+        return result
+
+
+class FusedMBConv(nn.Module):
+    """Widen and convolve at once, narrow; perhaps add the input."""
+
+    def __init__(
+        self, cnf: FusedMBConvConfig, stochastic_depth_prob: float, norm_layer: Layer
+    ) -> None:
+        super().__init__()
+        if cnf.stride not in (1, 2):
+            raise ValueError("illegal stride value")
+        self.use_res_connect = cnf.stride == 1 and cnf.input_channels == cnf.out_channels
+        width = cnf.adjust_channels(cnf.input_channels, cnf.expand_ratio)
+        widens = width != cnf.input_channels
+        places = (width if widens else cnf.out_channels, cnf.kernel, cnf.stride)
+        usual: dict[str, Any] = {"norm_layer": norm_layer, "activation_layer": nn.SiLU}
+        layers: list[nn.Module] = [Conv2dNormActivation(cnf.input_channels, *places, **usual)]
+        if widens:
+            usual["activation_layer"] = None
+            layers.append(Conv2dNormActivation(width, cnf.out_channels, 1, **usual))
         self.block = nn.Sequential(*layers)
         self.stochastic_depth = StochasticDepth(stochastic_depth_prob, "row")
         self.out_channels = cnf.out_channels
@@ -187,8 +241,9 @@ def _stages(settings: Sequence[MBConvConfig], norm: Layer, probability: float) -
 
 def _like(setting: MBConvConfig) -> MBConvConfig:
     """Return the later blocks of a stage, which keep size and channels."""
-    widths = (setting.out_channels, setting.out_channels, 1)
-    return MBConvConfig(setting.expand_ratio, setting.kernel, 1, *widths, block=setting.block)
+    config = copy.copy(setting)
+    config.input_channels, config.stride = setting.out_channels, 1
+    return config
 
 
 STAGES = [
@@ -212,6 +267,36 @@ def _efficientnet(
 
 # The larger ones were trained with it.
 _SLOW_NORM = partial(nn.BatchNorm2d, eps=0.001, momentum=0.01)
+
+
+FUSED_STAGES = {
+    "s": (
+        [(1, 3, 1, 24, 24, 2), (4, 3, 2, 24, 48, 4), (4, 3, 2, 48, 64, 4)],
+        [(4, 3, 2, 64, 128, 6), (6, 3, 1, 128, 160, 9), (6, 3, 2, 160, 256, 15)],
+    ),
+    "m": (
+        [(1, 3, 1, 24, 24, 3), (4, 3, 2, 24, 48, 5), (4, 3, 2, 48, 80, 5)],
+        [
+            *[(4, 3, 2, 80, 160, 7), (6, 3, 1, 160, 176, 14)],
+            *[(6, 3, 2, 176, 304, 18), (6, 3, 1, 304, 512, 5)],
+        ],
+    ),
+    "l": (
+        [(1, 3, 1, 32, 32, 4), (4, 3, 2, 32, 64, 7), (4, 3, 2, 64, 96, 7)],
+        [
+            *[(4, 3, 2, 96, 192, 10), (6, 3, 1, 192, 224, 19)],
+            *[(6, 3, 2, 224, 384, 25), (6, 3, 1, 384, 640, 7)],
+        ],
+    ),
+}
+
+
+def _efficientnet_v2(size: str, dropout: float, options: Options) -> EfficientNet:
+    fused, plain = FUSED_STAGES[size]
+    settings: list[MBConvConfig] = [FusedMBConvConfig(*each) for each in fused]
+    settings += [MBConvConfig(*each) for each in plain]
+    options.setdefault("norm_layer", partial(nn.BatchNorm2d, eps=0.001))
+    return EfficientNet(settings, options.pop("dropout", dropout), last_channel=1280, **options)
 
 
 class EfficientNet_B0_Weights(WeightsEnum):
@@ -310,6 +395,45 @@ class EfficientNet_B7_Weights(WeightsEnum):
     DEFAULT = IMAGENET1K_V1
 
 
+class EfficientNet_V2_S_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet(
+        "efficientnet_v2_s-dd5fe13b.pth",
+        21_458_488,
+        (84.228, 96.878),
+        least=33,
+        resize=384,
+        crop=384,
+    )
+    DEFAULT = IMAGENET1K_V1
+
+
+class EfficientNet_V2_M_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet(
+        "efficientnet_v2_m-dc08266a.pth",
+        54_139_356,
+        (85.112, 97.156),
+        least=33,
+        resize=480,
+        crop=480,
+    )
+    DEFAULT = IMAGENET1K_V1
+
+
+class EfficientNet_V2_L_Weights(WeightsEnum):
+    IMAGENET1K_V1 = imagenet(
+        "efficientnet_v2_l-59c71312.pth",
+        118_515_272,
+        (85.808, 97.788),
+        least=33,
+        resize=480,
+        crop=480,
+        interpolation="bicubic",
+        mean=(0.5, 0.5, 0.5),
+        std=(0.5, 0.5, 0.5),
+    )
+    DEFAULT = IMAGENET1K_V1
+
+
 @builder(EfficientNet_B0_Weights)
 def efficientnet_b0(**options: Any) -> EfficientNet:
     """Return EfficientNet B0."""
@@ -356,3 +480,21 @@ def efficientnet_b6(**options: Any) -> EfficientNet:
 def efficientnet_b7(**options: Any) -> EfficientNet:
     """Return EfficientNet B7."""
     return _efficientnet(2.0, 3.1, 0.5, options, _SLOW_NORM)
+
+
+@builder(EfficientNet_V2_S_Weights)
+def efficientnet_v2_s(**options: Any) -> EfficientNet:
+    """Return the small EfficientNetV2."""
+    return _efficientnet_v2("s", 0.2, options)
+
+
+@builder(EfficientNet_V2_M_Weights)
+def efficientnet_v2_m(**options: Any) -> EfficientNet:
+    """Return the medium EfficientNetV2."""
+    return _efficientnet_v2("m", 0.3, options)
+
+
+@builder(EfficientNet_V2_L_Weights)
+def efficientnet_v2_l(**options: Any) -> EfficientNet:
+    """Return the large EfficientNetV2."""
+    return _efficientnet_v2("l", 0.4, options)
