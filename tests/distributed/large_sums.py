@@ -5,9 +5,7 @@ import sys
 import taper
 from taper import distributed as dist
 
-LENGTH = (
-    300_003  # more than a chunk of the memory that processes share, and no whole number of them
-)
+LENGTH = 300_003  # no whole number of chunks of the memory that processes share
 
 
 def is_right(dtype: taper.dtype, op: dist.ReduceOp, expected: float) -> bool:
