@@ -67,12 +67,19 @@ class Arena:
         )
 
     def persist(
-        self, attempt: Callable[[float], bool], seconds: float, check: Callable[[], None]
+        self,
+        attempt: Callable[[float], bool],
+        seconds: float,
+        check: Callable[[], None],
+        between: float = _SLICE,
     ) -> list[int]:
-        """Try until it is done, for some seconds; return who was late.  `check` as in `meet`."""
+        """Try until it is done, for some seconds; return who was late.
+
+        `check` as in `meet`; it is called every `between` seconds.
+        """
         until = time.monotonic() + seconds
         left = seconds
-        while not attempt(max(0.0, min(left, _SLICE))):
+        while not attempt(max(0.0, min(left, between))):
             left = until - time.monotonic()
             try:
                 check()
@@ -85,6 +92,31 @@ class Arena:
                 if late:
                     return late
         return []
+
+    def reduce(
+        self,
+        arrays: tuple[np.ndarray, ...],
+        op: int,
+        small: int,
+        seconds: float,
+        check: Callable[[], None],
+        between: float = _SLICE,
+    ) -> tuple[int | None, list[int]]:
+        """Combine arrays without the GIL: a thread that waits for it at each chunk is late at all.
+
+        Return what `reduce_in` says, and who was late.  `check` and `between` as in `persist`.
+        """
+        state = np.array([0, 0, self.side, self.phase], np.int64)
+        result: int | None = None
+
+        def attempt(left: float) -> bool:
+            nonlocal result
+            result = native.reduce_in(self.memory, self.layout, arrays, op, small, state, left)
+            self.side, self.phase = int(state[2]), int(state[3])
+            return result != 1
+
+        late = self.persist(attempt, seconds, check, between)
+        return result, late
 
     def behind(self) -> list[int]:
         """Return the members that have not finished the phase."""

@@ -150,22 +150,12 @@ class Host:
     def _reduce_natively(
         self, patience: Patience, arrays: tuple[np.ndarray, ...], op: RedOpType
     ) -> bool:
-        """Do the same without the GIL: a thread that waits for it at each chunk is late at all."""
+        """Do the same without Python, if there is a loop for it."""
         if native is None or not arrays[0].size:
             return False
-        arena = self._arena
-        state = np.array([0, 0, arena.side, arena.phase], np.int64)
-        result: Any = None
-
-        def attempt(seconds: float) -> bool:
-            nonlocal result
-            result = native.reduce_in(
-                arena.memory, arena.layout, arrays, op.value, _SMALL, state, seconds
-            )
-            arena.side, arena.phase = int(state[2]), int(state[3])
-            return result != 1
-
-        late = arena.persist(attempt, max(0.0, patience.left()), self._checker(patience))
+        result, late = self._arena.reduce(
+            arrays, op.value, _SMALL, max(0.0, patience.left()), self._checker(patience)
+        )
         if late:
             self._give_up(patience, late)
         if result == 2:

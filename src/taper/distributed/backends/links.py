@@ -237,6 +237,10 @@ class Links:
         else:
             connection.close()
 
+    def is_on_one_host(self) -> bool:
+        """Return whether all members of the group have met at paths of one host."""
+        return all(each.family == socket.AF_UNIX for each in self._sockets.values())
+
     def hand_out(self, descriptor: int) -> None:
         """Give a file descriptor to all others; before `start`."""
         for connection in self._sockets.values():

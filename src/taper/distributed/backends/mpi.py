@@ -2,7 +2,9 @@
 
 Collectives are started and then tested until they are done, so that a member that is dead or late
 ends the waiting: MPI itself would wait for ever.  Sockets beside MPI watch over the members
-(`links.py`).  Before each collective the members compare what they are about to do.
+(`links.py`).  Before each collective the members compare what they are about to do.  Large sums of
+processes on one host are made in memory that they share (`arena.py`): 16 gradients of a GPT take
+2.2 to 3 ms with MPICH, and 0.7 ms so.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from taper.arrays.native import native
+from taper.distributed.backends import arena as arenas
 from taper.distributed.backends.base import Arrays, Patience, average, was_late
 from taper.distributed.backends.fingerprints import different, fingerprint
 from taper.distributed.backends.links import Links
@@ -28,6 +32,9 @@ from taper.distributed.stores import DistBackendError, Store
 _SPIN = 1e-4  # seconds of testing without a pause
 _NAP = 50e-6
 _LOOK = 0.02  # seconds between looks whether the others are still there
+_SHARED = (np.dtype(np.float32), np.dtype(np.float64))  # what native code adds up
+_LARGE = 1 << 16  # bytes from which on that takes less time than MPI
+_PROGRESS = 1e-3  # seconds after which MPI gets its turn while that goes on
 _LAST_WORDS = 5.0  # seconds that the end of MPI may take
 
 
@@ -121,7 +128,6 @@ class Mpi:
     """A member of a group that MPI carries."""
 
     name = "mpi"
-    averages = False
 
     def __init__(self, store: Store, ranks: Sequence[int], rank: int, seconds: float) -> None:
         world = mpi().COMM_WORLD
@@ -132,6 +138,8 @@ class Mpi:
             )
         self.rank, self.size, self.seconds = rank, len(ranks), seconds
         self._links = Links(store, rank, self.size, seconds, is_star=True)
+        self.averages = native is not None and self.size > 1 and self._links.is_on_one_host()
+        self._arena = arenas.shared(self._links) if self.averages else None
         self._links.start()
         _State.links.append(self._links)
         self._comm = world.Create_group(world.Get_group().Incl(list(ranks)))
@@ -227,12 +235,15 @@ class Mpi:
     def all_reduce(self, array: np.ndarray, op: RedOpType) -> None:
         """Combine the arrays of all members, for all."""
         patience = self._begin("ALLREDUCE", array.dtype, array.size, -1, op)
-        self._reduce(array, op, patience, None)
+        if not self._reduce_here((array,), op, patience):
+            self._reduce(array, op, patience, None)
 
     def all_reduce_each(self, arrays: Arrays, op: RedOpType) -> None:
         """Do the same with several arrays of one dtype: compared once, all sent at once."""
         count = sum(each.size for each in arrays)
         patience = self._begin("ALLREDUCE", arrays[0].dtype, count, -1, op)
+        if self._reduce_here(tuple(arrays), op, patience):
+            return
         forms = [_for_mpi(each, op) for each in arrays]
         going = [self._comm.Iallreduce(mpi().IN_PLACE, form, kind) for form, kind in forms]
         for array, (form, _), request in zip(arrays, forms, going, strict=True):
@@ -240,6 +251,32 @@ class Mpi:
             if not np.may_share_memory(form, array):
                 array[:] = form
             average(array, op, self.size)
+
+    def _reduce_here(
+        self, arrays: tuple[np.ndarray, ...], op: RedOpType, patience: Patience
+    ) -> bool:
+        """Combine large arrays in the memory that processes of one host share, if they do."""
+        arena = self._arena
+        if arena is None or arrays[0].dtype not in _SHARED:
+            return False
+        if sum(each.nbytes for each in arrays) < _LARGE:
+            return False
+        arena.next_round()
+
+        def check() -> None:
+            self._comm.Iprobe()  # lets MPI go on with messages that others wait for
+            self._links.check(patience.operation, range(self.size))
+
+        left = max(0.0, patience.left())
+        try:
+            result, late = arena.reduce(arrays, op.value, 0, left, check, _PROGRESS)
+        except DistBackendError as error:
+            _State.is_broken = True
+            self._links.tell(error)
+            raise
+        if late:
+            self._give_up(patience)
+        return result is not None
 
     def reduce(self, array: np.ndarray, root: int, op: RedOpType) -> None:
         """Combine the arrays of all members, for one of them."""
