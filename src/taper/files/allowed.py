@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import importlib
 import re
-import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType
@@ -279,13 +278,12 @@ _UNPROVIDED = re.compile(
 
 
 def _constraint(name: str) -> Any:
-    """Return a class of constraints that the program has imported: its objects hold numbers."""
+    """Return a class of constraints: its objects hold numbers, and none of them runs code."""
     # late: most files name none
     from taper.distributions import constraints
 
     path, _, last = name.rpartition(".")
-    module = constraints if path == "torch.distributions.constraints" else sys.modules.get(path)
-    kind = getattr(module, last, None)
+    kind = getattr(constraints, last, None) if path == "torch.distributions.constraints" else None
     return kind if isinstance(kind, type) and issubclass(kind, constraints.Constraint) else None
 
 
