@@ -70,7 +70,7 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
     if len(left) == 1:  # NumPy's product of stacks takes 1 us more
         found = two_matrices(left[0], right[0])
         if found is not None:
-            return found[None]
+            return found.reshape(1, *found.shape)  # with strides of a contiguous stack
     char = left.dtype.char
     if char in _BLAS:
         return np.matmul(_for_blas(left), _for_blas(right))
