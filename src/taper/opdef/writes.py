@@ -89,12 +89,7 @@ def run_inplace(
         return run_inplace_in_mode(op, state, arguments, write)
     if op.written is not None:
         op = op.written(*arguments).op
-    if write is not None and not has_elements(memory_of(target)):
-        write = None  # the kernel checks all that is to be checked
-    elif write is None:
-        array: Any = getattr(target, "_array", None)
-        if is_foreign(array):
-            write = array.place.written(op.name, arguments)
+    write = _shorter_way(op, arguments, write)
     first = op.params[0].name
     needs = {
         param.name: isinstance(value, Tensor) and wants_grad(value)
@@ -120,6 +115,20 @@ def run_inplace(
         _keep_written(node, target)
         rebase_history(target, node)
     return target
+
+
+def _shorter_way(
+    op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None
+) -> Callable[[np.ndarray], None] | None:
+    """Return how to write without a result beside the tensor, if there is a way."""
+    if write is not None:
+        # Without elements the kernel checks all that is to be checked.
+        return write if has_elements(memory_of(arguments[0])) else None
+    array: Any = getattr(arguments[0], "_array", None)
+    found: Callable[[np.ndarray], None] | None = None
+    if is_foreign(array):
+        found = array.place.written(op.name, arguments)
+    return found
 
 
 def _keep_written(node: TableNode, target: Tensor) -> None:
