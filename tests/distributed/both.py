@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime
 import importlib
 import json
@@ -29,11 +30,27 @@ def say(line):
     os.write(1, f"{line}\n".encode())
 
 
+class Pairs(dict):
+    """An OrderedDict as it shows itself before Python 3.12, and in what PyTorch answered."""
+
+    def __repr__(self):
+        return f"OrderedDict({list(self.items())!r})"
+
+
+def with_pairs(value):
+    """Replace every OrderedDict."""
+    if isinstance(value, collections.OrderedDict):
+        return Pairs(value)
+    if type(value) is dict:
+        return {key: with_pairs(each) for key, each in value.items()}
+    return type(value)(map(with_pairs, value)) if type(value) in (list, tuple) else value
+
+
 def outcome(check):
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return repr(check())
+            return repr(with_pairs(check()))
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
