@@ -172,7 +172,7 @@ HALF = [
     (case, dtype)
     for case in DETERMINISTIC
     for dtype in ("float16", "bfloat16")
-    if dtype in case.forward_dtypes and getattr(registry.get(case.name), "upcast", False)
+    if dtype in case.forward_dtypes and getattr(registry.get(case.name), "upcast", False) is True
 ]
 
 

@@ -54,6 +54,8 @@ FLOAT = "float"  # as SAME, and integers become the default floating dtype
 # inplace=: True makes the method `name_`, FUNCTION also
 FUNCTION = "function"  # the function of that name, as `torch.exp_`
 
+WITH_NUMBERS = "numbers"  # a kind of `upcast`
+
 # tangent=: how a forward-mode tangent follows from the rest of the declaration
 LINEAR = "linear"  # jointly linear in all tensors: the operator applied to the tangents
 MULTILINEAR = "multilinear"  # linear in each tensor alone: sum of the operator with one replaced
@@ -172,7 +174,7 @@ class Op:
         self.view: Any = options["view"]
         self.inplace: bool | str = options["inplace"]
         self.out: Any = options["out"]
-        self.upcast: bool = options["upcast"]
+        self.upcast: bool | str = options["upcast"]
         self.outputs: tuple[str, ...] = options["outputs"]
         self.nondifferentiable: frozenset[int] = frozenset(options["nondifferentiable"])
         self.returns: Any = options["returns"]
@@ -353,7 +355,7 @@ def op(
     inplace: bool | str = False,
     inplace_name: str | None = None,
     out: bool | Callable[[Any, Any], None] = False,
-    upcast: bool = False,
+    upcast: bool | str = False,
     outputs: tuple[str, ...] = ("result",),
     many_outputs: bool = False,
     unpromoted: tuple[str, ...] = (),
@@ -392,7 +394,9 @@ def op(
     numbers            the first tensor may be a Python number, too
     complex_gradient   whether PyTorch records the operator if the result is complex
     signatures         PyTorch's overloads, if there are several: what its TypeError lists
-    upcast             float16 and bfloat16 are computed in float32 and rounded once
+    upcast             float16 and bfloat16 are computed in float32 and rounded once;
+                       WITH_NUMBERS: only if the second operand is a number, or a 0-d tensor of
+                       another dtype, which is not rounded then
     outputs            names of the outputs, if there are several
     many_outputs       the kernel returns a list whose length depends on the input (split)
     nondifferentiable  numbers of outputs that carry no gradient

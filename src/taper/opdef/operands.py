@@ -80,7 +80,7 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if op.check is not None:
         op.check(target, operands)
     dtype = target.numpy
-    if op.upcast and dtype in LOW_PRECISION:
+    if op.upcast and dtype in LOW_PRECISION and (op.upcast is True or _is_exact(values[1], dtype)):
         low = dtype
         dtype = FLOAT32
     converted = []
@@ -99,6 +99,11 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if op.change_complex is not None and dtype.kind == "c":
         op.change_complex(converted)
     return (*converted, low) if op.upcast else tuple(converted)
+
+
+def _is_exact(value: Any, dtype: np.dtype) -> bool:
+    """Return whether this is a number, or as good as one, that half precision would round."""
+    return value.__class__ in NUMBERS or (value.ndim == 0 and value.dtype is not dtype)
 
 
 def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import LOW_PRECISION
+from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.foreign import has_elements
 from taper.arrays.layouts import ELEMENTWISE, settled
 from taper.arrays.reduction import ABSENT
@@ -25,6 +25,7 @@ from taper.opdef import (
     MULTILINEAR,
     POINTWISE,
     SAME,
+    WITH_NUMBERS,
     Array,
     Operand,
     alias,
@@ -38,6 +39,7 @@ from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import invalid_combination, scalar_array
 from taper.opdef.overloads import declare_overloads
 from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.number import divided, scaled
 from taper.ops.elementwise.unary import zeros_like
 from taper.tensor import Tensor, array_of
 
@@ -61,8 +63,6 @@ def _scale_second(operands: list[Any]) -> None:
 def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
     """Multiply values by `alpha`, with PyTorch's rules for its type."""
     kind = alpha.__class__
-    if kind is int and alpha == 1:
-        return values
     if (kind is float or kind is int) and values.dtype.kind == "f":
         return np.multiply(values, scalar_array(alpha, values.dtype))
     if not isinstance(alpha, (int, float, complex)):
@@ -84,6 +84,18 @@ def _scaled(label: str, values: ndarray, alpha: Any) -> Any:
         result.real, result.imag = values.real * alpha, values.imag * alpha
         return result
     return np.multiply(values, np.array(alpha).astype(values.dtype))
+
+
+def _with_scaled(ufunc: Any, label: str, one: ndarray, other: ndarray, alpha: Any) -> Any:
+    """Add or subtract what `alpha` multiplies; half precision is rounded once."""
+    kind = alpha.__class__
+    if kind is int and alpha == 1:
+        return ufunc(one, other)
+    low = other.dtype
+    if low not in LOW_PRECISION or (kind is not int and kind is not float):
+        return ufunc(one, _scaled(label, other, alpha))
+    factor = scalar_array(alpha, low).astype(FLOAT32)
+    return ufunc(one.astype(FLOAT32), other.astype(FLOAT32) * factor).astype(low)
 
 
 @op(
@@ -114,7 +126,7 @@ def add(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
         >>> taper.add(taper.tensor([1.0, 2.0]), taper.tensor([3.0, 4.0]), alpha=2)
         tensor([ 7., 10.])
     """
-    return np.add(self, _scaled("add", other, alpha))
+    return _with_scaled(np.add, "add", self, other, alpha)
 
 
 @derivative(add, wrt="self")
@@ -124,7 +136,7 @@ def add_self(grad):
 
 @derivative(add, wrt="other")
 def add_other(grad, alpha):
-    return grad if alpha == 1 else grad * conj(alpha)
+    return grad if alpha == 1 else scaled(grad, conj(alpha))
 
 
 def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
@@ -193,7 +205,7 @@ def sub(self: Array, other: Operand, *, alpha: Any = 1) -> Array:
         >>> taper.sub(taper.tensor([1.0, 2.0]), 1)
         tensor([0., 1.])
     """
-    return np.subtract(self, _scaled("sub", other, alpha))
+    return _with_scaled(np.subtract, "sub", self, other, alpha)
 
 
 @derivative(sub, wrt="self")
@@ -203,7 +215,7 @@ def sub_self(grad):
 
 @derivative(sub, wrt="other")
 def sub_other(grad, alpha):
-    return -grad if alpha == 1 else grad * -conj(alpha)
+    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
 
 
 alias("subtract", sub)
@@ -222,12 +234,12 @@ alias("subtract", sub)
 )
 def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
     """Subtract tensor `self` from tensor `other`."""
-    return np.subtract(other, _scaled("rsub", _times_one(self), alpha))
+    return _with_scaled(np.subtract, "rsub", other, _times_one(self), alpha)
 
 
 @derivative(rsub_tensor, wrt="self")
 def rsub_tensor_self(grad, alpha):
-    return -grad if alpha == 1 else grad * -conj(alpha)
+    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
 
 
 @derivative(rsub_tensor, wrt="other")
@@ -247,12 +259,12 @@ def rsub_tensor_other(grad):
 )
 def rsub_scalar(self: Array, other: Operand, alpha: Any = 1) -> Array:
     """Subtract a tensor from a number."""
-    return np.subtract(other, _scaled("rsub", _times_one(self), alpha))
+    return _with_scaled(np.subtract, "rsub", other, _times_one(self), alpha)
 
 
 @derivative(rsub_scalar, wrt="self")
 def rsub_scalar_self(grad, alpha):
-    return -grad if alpha == 1 else grad * -conj(alpha)
+    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
 
 
 @composite(method=False)
@@ -292,6 +304,7 @@ declare_overloads(
     out=True,
     numbers=True,
     ufunc=np.multiply,
+    upcast=WITH_NUMBERS,
 )
 def mul(self: Array, other: Operand) -> Array:
     """Multiply two tensors element by element.
@@ -319,12 +332,12 @@ _multiply, _divide = settled(np.multiply, ELEMENTWISE), settled(np.divide, ELEME
 
 @derivative(mul, wrt="self", real=_multiply)
 def mul_self(grad, other):
-    return grad * conj(other)
+    return scaled(grad, conj(other))
 
 
 @derivative(mul, wrt="other", real=_multiply)
 def mul_other(grad, self):
-    return grad * conj(self)
+    return scaled(grad, conj(self))
 
 
 alias("multiply", mul)
@@ -339,6 +352,7 @@ alias("multiply", mul)
     out=True,
     numbers=True,
     ufunc=np.divide,
+    upcast=WITH_NUMBERS,
     public=False,
     method=False,
 )
@@ -349,7 +363,7 @@ def div_true(self: Array, other: Operand) -> Array:
 
 @derivative(div_true, wrt="self", real=_divide)
 def div_true_self(grad, other):
-    return grad / conj(other)
+    return divided(grad, conj(other))
 
 
 @derivative(div_true, wrt="other")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import FLOAT32
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.arrays.special_functions import complex_logaddexp
 from taper.opdef import (
@@ -104,6 +105,8 @@ def pow_scalar(self: Array, exponent: Any) -> Array:
         return np.sqrt(self)
     if exponent == -1:
         return np.reciprocal(self)
+    if (exponent == -0.5 or exponent == 3) and self.itemsize == 2:  # float16 is rounded once
+        return pow_scalar.op.kernel(self.astype(FLOAT32), exponent).astype(self.dtype)
     if exponent == -0.5:
         return np.reciprocal(np.sqrt(self))
     if exponent == 3:
@@ -111,13 +114,23 @@ def pow_scalar(self: Array, exponent: Any) -> Array:
     return np.power(self, scalar_array(exponent, self.dtype))
 
 
+def _low_power(base: ndarray, exponent: float) -> Any:
+    """Raise bfloat16 to a power that is rounded first; usual powers in rounded steps."""
+    if exponent in (3, -2):
+        square = np.square(base)
+        return square * base if exponent == 3 else np.reciprocal(square)
+    single = base.astype(FLOAT32)
+    if exponent == -0.5:
+        return np.reciprocal(np.sqrt(single)).astype(base.dtype)
+    return np.power(single, scalar_array(exponent, base.dtype).astype(FLOAT32)).astype(base.dtype)
+
+
 def _unusual_power(self: ndarray, exponent: Any) -> Any:
     """Raise other dtypes than NumPy's floats to powers, in the common dtype of the two."""
     kind = dtypes.result_type([self, exponent])
     base = self.astype(kind.numpy, copy=False)
     if kind is dtypes.bfloat16:
-        single = np.power(base.astype(np.float32), np.float32(exponent))
-        return single.astype(base.dtype)
+        return _low_power(base, exponent)
     if exponent == 0 or exponent == 1:
         return base.copy() if exponent == 1 else np.ones_like(base)
     not_implemented("pow", *BOOL, *WIDE)(kind, ())
@@ -199,7 +212,8 @@ def pow_base(self: Any, exponent: Array) -> Array:
     not_implemented("pow", *BOOL, *WIDE)(kind, ())
     power = exponent.astype(kind.numpy, copy=False)
     if kind is dtypes.bfloat16:
-        return np.power(np.float32(self), power.astype(np.float32)).astype(power.dtype)
+        base = scalar_array(self, power.dtype)
+        return np.power(base.astype(FLOAT32), power.astype(FLOAT32)).astype(power.dtype)
     return _power(scalar_array(self, kind.numpy), power)
 
 
