@@ -234,8 +234,12 @@ class Kernels:
             plan = self._plans[called, dtype, dtype, *number, None, dtype]
             self._plans[called, dtype, other.__class__] = plan
             return True
-        dense = plan.functions.get(0) if _map_dense is not None else None
-        if dense is None or _map_dense(dense, CudaArray, target, target, other) is None:
+        dense = plan.functions.get(0)
+        if (
+            _map_dense is None
+            or dense is None
+            or _map_dense(dense, CudaArray, target, target, other) is None
+        ):
             self._run(plan, (target, other), [target, other] if is_array else [target], target)
         return True
 
