@@ -304,6 +304,12 @@ def batch_norm_gradients(
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
 
 
+@functools.lru_cache(4096)
+def _weights(momentum: float, unbiased: float) -> tuple[np.float64, np.float64, np.float64]:
+    """What the old statistics, the mean and the variance count."""
+    return np.float64(1.0 - momentum), np.float64(momentum), np.float64(momentum * unbiased)
+
+
 def _move_both(plain: Any) -> Any:
     """The running statistics, both in one pass."""
 
@@ -319,7 +325,7 @@ def _move_both(plain: Any) -> Any:
         if kernels is None or running_mean.itemsize == 2 or not _are_plain(*arrays):
             plain(*arrays, momentum, unbiased)
             return
-        numbers = [np.float64(each) for each in (1.0 - momentum, momentum, momentum * unbiased)]
+        numbers = _weights(momentum, unbiased)
         function = kernels.of("channels", "follow", running_mean.dtype)
         channels = running_mean.size
         kernels.launch(function, (channels + 255) // 256, 256, (*arrays, channels, *numbers))
