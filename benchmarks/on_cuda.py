@@ -254,8 +254,8 @@ def _prepared(make: Any, torch: Any, captures: bool) -> tuple[Step | None, str]:
 def main() -> None:
     """Print a line for each workload.
 
-    The packages take turns, and each one's best round counts: the processor of a machine that
-    others use may be half as fast for seconds.
+    The packages take turns, and each one's best round counts: for seconds the same step may take
+    the processor twice as long, whichever package it is.
     """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
