@@ -219,8 +219,11 @@ WORKLOADS = (
 )
 
 
-def measure(step: Step, wait: Callable[[], Any], seconds: float = 0.25) -> float:
-    """Milliseconds of a step, the best of some rounds."""
+ROUNDS = 6
+
+
+def measure(step: Step, wait: Callable[[], Any], seconds: float = 0.1) -> float:
+    """Milliseconds of a step in one round."""
     wait()
     began, count = time.perf_counter(), 0
     while time.perf_counter() - began < seconds or count < 3:
@@ -230,39 +233,52 @@ def measure(step: Step, wait: Callable[[], Any], seconds: float = 0.25) -> float
     return (time.perf_counter() - began) / count * 1e3
 
 
+def _prepared(make: Any, torch: Any, captures: bool) -> tuple[Step | None, str]:
+    """A step that has run some times, and what there is to say about it."""
+    try:
+        before = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        torch.manual_seed(0)
+        step = torch.capture(make(torch)) if captures else make(torch)
+        for _ in range(8 if captures else 3):
+            loss = step()
+        notes = f" loss {float(loss.detach()):.4f}" if loss.numel() == 1 else ""
+        notes += f" peak {(torch.cuda.max_memory_allocated() - before) / 2**20:.0f} MB"
+        if captures:
+            notes += f" ({step.explain().splitlines()[-1][:100]})"
+        return step, notes
+    except Exception as error:
+        return None, f" {type(error).__name__}: {str(error)[:120]}"
+
+
 def main() -> None:
-    """Print a line for each workload."""
+    """Print a line for each workload.
+
+    The packages take turns, and each one's best round counts: for seconds the same step may take
+    the processor twice as long, whichever package it is.
+    """
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*", help="parts of the names of workloads; all by default")
     chosen = parser.parse_args().names
-    packages = [importlib.import_module(name) for name in ("taper", "torch")]
+    ours, theirs = [importlib.import_module(name) for name in ("taper", "torch")]
     for make in WORKLOADS:
         if chosen and not any(each in make.__name__ for each in chosen):
             continue
-        times: list[float] = []
-        notes = ""
-        for torch, captures in ((packages[0], False), (packages[0], True), (packages[1], False)):
-            try:
-                torch.manual_seed(0)
-                step = torch.capture(make(torch)) if captures else make(torch)
-                for _ in range(8 if captures else 3):
-                    loss = step()
-                best = min(measure(step, torch.cuda.synchronize) for _ in range(2))
-                if loss.numel() == 1:
-                    notes += f" loss {float(loss.detach()):.4f}"
-                notes += f" peak {torch.cuda.max_memory_allocated() / 2**20:.0f} MB"
-                if captures:
-                    notes += f" ({step.explain().splitlines()[-1][:100]})"  # type: ignore[attr-defined]
-                del step, loss
-                gc.collect()
-                torch.cuda.empty_cache()
-                torch.cuda.reset_peak_memory_stats()
-            except Exception as error:
-                best = float("nan")
-                notes += f" {type(error).__name__}: {str(error)[:120]}"
-            times.append(best)
+        ways = [(ours, False), (ours, True), (theirs, False)]
+        steps = [_prepared(make, *way) for way in ways]
+        times = [float("nan")] * len(ways)
+        for _ in range(ROUNDS):
+            for nr, (step, _) in enumerate(steps):
+                if step is not None:
+                    found = measure(step, ways[nr][0].cuda.synchronize)
+                    times[nr] = min(found, times[nr])
+        notes = "".join([each for _, each in steps])
+        del steps, step
+        gc.collect()
+        for torch in (ours, theirs):
+            torch.cuda.empty_cache()
         print(
             f"{make.__name__:16} eager {times[0]:9.3f} captured {times[1]:9.3f} "
             f"PyTorch {times[2]:9.3f} ms  {times[0] / times[2]:6.2f} {times[1] / times[2]:6.2f} "

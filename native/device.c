@@ -356,9 +356,11 @@ PyObject *taper_device_empty(PyObject *self, PyObject *const *args, Py_ssize_t c
 }
 
 /* map_dense(function, class, dtype, operands...): a kernel over arrays that lie alike, row by row; the others are
- * NumPy's scalars.  None if they do not. */
+ * arrays of the processor's with one element.  None if they do not.  In the place of the dtype may stand an operand,
+ * which the result is written into. */
 PyObject *taper_map_dense(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count < 4 || count > 8 || start == NULL || !PyType_Check(args[1]) || !PyArray_DescrCheck(args[2]))
+    if (count < 4 || count > 8 || start == NULL || !PyType_Check(args[1]) ||
+        !(PyArray_DescrCheck(args[2]) || args[2] == args[3]))
         return PyErr_Format(PyExc_TypeError, "map_dense(function, class, dtype, ...)");
     PyTypeObject *kind = (PyTypeObject *)args[1];
     PyArrayObject *first = NULL;
@@ -392,7 +394,9 @@ PyObject *taper_map_dense(PyObject *self, PyObject *const *args, Py_ssize_t coun
     }
     void *function = PyLong_AsVoidPtr(args[0]);
     if (function == NULL) return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "map_dense: no function");
-    PyObject *made = device_array(kind, (PyArray_Descr *)args[2], PyArray_NDIM(first), PyArray_DIMS(first), size);
+    PyObject *made = args[2] == (PyObject *)first
+                         ? Py_NewRef(args[2])
+                         : device_array(kind, (PyArray_Descr *)args[2], PyArray_NDIM(first), PyArray_DIMS(first), size);
     if (made == NULL || size == 0) return made;
     void *out = PyArray_DATA((PyArrayObject *)made);
     int64_t elements = size;

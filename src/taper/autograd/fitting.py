@@ -53,7 +53,8 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
         if grad.shape == shape and dtype is not None and grad.dtype.kind != "c":
             return grad if grad.dtype is dtype else grad.astype(dtype)
         if grad.dtype is dtype and grad.ndim == 2 and grad.shape[1:] == shape:
-            return column_sums(grad)
+            if grad.place.has_elements:
+                return column_sums(grad)
     array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target

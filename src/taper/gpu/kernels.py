@@ -220,6 +220,29 @@ class Kernels:
         arrays = [each for each in inputs if each.__class__ is CudaArray]
         return self._run(plan, inputs, arrays, out)
 
+    def write(self, called: Any, target: Any, other: Any) -> bool:
+        """Compute a ufunc of a dense array and one like it, or a number of its dtype, in the first.
+
+        False if it is beyond this.
+        """
+        dtype, is_array = target.dtype, other.__class__ is CudaArray
+        plan = self._plans.get((called, dtype, other.__class__))
+        if plan is None:
+            if self.elementwise(called, (target, other), target) is NotImplemented:
+                return False
+            number = () if is_array else (True,)
+            plan = self._plans[called, dtype, dtype, *number, None, dtype]
+            self._plans[called, dtype, other.__class__] = plan
+            return True
+        dense = plan.functions.get(0)
+        if (
+            _map_dense is None
+            or dense is None
+            or _map_dense(dense, CudaArray, target, target, other) is None
+        ):
+            self._run(plan, (target, other), [target, other] if is_array else [target], target)
+        return True
+
     def assign(self, target: Any, value: Any) -> bool:
         """Write a number or an array into an array; False if the dtypes are beyond this."""
         if value.__class__ is CudaArray:

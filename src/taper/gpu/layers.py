@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -233,26 +234,34 @@ def batch_norm(
     """Normalise channels by their own statistics."""
     if not training or input.ndim < 2 or not input.size or input.itemsize == 2:
         return NotImplemented
-    vectors = (weight, bias, running_mean, running_var)
-    if not _are_plain(input, *vectors):
+    if not _are_plain(input, weight, bias, running_mean, running_var):
         return NotImplemented
-    batch, channels = input.shape[:2]
-    if any([each is not None and each.shape != (channels,) for each in vectors]):
-        return NotImplemented
-    places = math.prod(input.shape[2:])
-    out = empty(input.shape, input.dtype)
-    mean, inverse, variance = [empty((channels,), input.dtype) for _ in range(3)]
-    given = [input if each is None else each for each in (weight, bias)]
-    has = [int(each is not None) for each in (weight, bias)]
-    at_once = int(_is_short(batch * places, channels))
-    function = kernels.of("channels", "statistics", input.dtype)
-    args = (mean, inverse, variance, input, batch, channels, places, np.float64(eps))
+    shape, dtype = input.shape, input.dtype
+    vector, batch, channels, places, blocks, at_once = _channels(shape)
+    for each in (weight, bias, running_mean, running_var):
+        if each is not None and each.shape != vector:
+            return NotImplemented
+    out, mean = empty(shape, dtype), empty(vector, dtype)
+    inverse, variance = empty(vector, dtype), empty(vector, dtype)
+    given = (input if weight is None else weight, input if bias is None else bias)
+    has = (0 if weight is None else 1, 0 if bias is None else 1)
+    function = kernels.of("channels", "statistics", dtype)
+    args: Any = (mean, inverse, variance, input, batch, channels, places, np.float64(eps))
     kernels.launch(function, channels, 512, (*args, out, *given, *has, at_once))
     if not at_once:
-        function = kernels.of("channels", "normalised", input.dtype)
+        function = kernels.of("channels", "normalised", dtype)
         args = (out, input, mean, inverse, *given, input.size, channels, places, *has)
-        kernels.launch(function, _blocks(input.size), 256, args)
+        kernels.launch(function, blocks, 256, args)
     return out, mean, inverse, variance
+
+
+@functools.lru_cache(4096)
+def _channels(shape: tuple[int, ...]) -> tuple[tuple[int], int, int, int, int, int]:
+    """What kernels must know of a shape: a vector's, its numbers, and how the work is split."""
+    batch, channels, *lengths = shape
+    places = math.prod(lengths)
+    at_once = int(_is_short(batch * places, channels))
+    return (channels,), batch, channels, places, _blocks(math.prod(shape)), at_once
 
 
 def _is_short(count: int, channels: int) -> bool:
@@ -279,12 +288,11 @@ def batch_norm_gradients(
         return NotImplemented
     if not _are_plain(grad, input, weight, mean, inverse):
         return NotImplemented
-    batch, channels = input.shape[:2]
-    places = math.prod(input.shape[2:])
-    for_weight, for_bias = empty((channels,), input.dtype), empty((channels,), input.dtype)
+    vector, batch, channels, places, blocks, at_once = _channels(input.shape)
+    for_weight, for_bias = empty(vector, input.dtype), empty(vector, input.dtype)
     found = empty(input.shape, input.dtype) if needs[0] else None
     given = input if weight is None else weight
-    at_once = int(found is not None and _is_short(batch * places, channels))
+    at_once = 0 if found is None else at_once
     function = kernels.of("channels", "sums", input.dtype)
     args = (for_weight, for_bias, grad, input, mean, inverse, batch, channels, places)
     more = (grad if found is None else found, given, int(weight is not None), at_once)
@@ -292,10 +300,14 @@ def batch_norm_gradients(
     if found is not None and not at_once:
         function = kernels.of("channels", "input_gradient", input.dtype)
         sums = (for_weight, for_bias, input.size, channels, places, int(weight is not None))
-        kernels.launch(
-            function, _blocks(input.size), 256, (found, grad, input, mean, inverse, given, *sums)
-        )
+        kernels.launch(function, blocks, 256, (found, grad, input, mean, inverse, given, *sums))
     return found, for_weight if needs[1] else None, for_bias if needs[2] else None
+
+
+@functools.lru_cache(4096)
+def _weights(momentum: float, unbiased: float) -> tuple[np.float64, np.float64, np.float64]:
+    """What the old statistics, the mean and the variance count."""
+    return np.float64(1.0 - momentum), np.float64(momentum), np.float64(momentum * unbiased)
 
 
 def _move_both(plain: Any) -> Any:
@@ -313,7 +325,7 @@ def _move_both(plain: Any) -> Any:
         if kernels is None or running_mean.itemsize == 2 or not _are_plain(*arrays):
             plain(*arrays, momentum, unbiased)
             return
-        numbers = [np.float64(each) for each in (1.0 - momentum, momentum, momentum * unbiased)]
+        numbers = _weights(momentum, unbiased)
         function = kernels.of("channels", "follow", running_mean.dtype)
         channels = running_mean.size
         kernels.launch(function, (channels + 255) // 256, 256, (*arrays, channels, *numbers))

@@ -67,13 +67,14 @@ def own(name: str) -> Callable[[Any], Any]:
 def _are_plain(*arrays: Any) -> bool:
     """Whether all are floating point arrays of one dtype on the device that lie row by row."""
     dtype = arrays[0].dtype
-    return dtype in FLOATS and all(
-        [
-            each is None
-            or (each.__class__ is CudaArray and each.dtype is dtype and each.flags.c_contiguous)
-            for each in arrays
-        ]
-    )
+    for each in arrays:
+        if each is not None and (
+            each.__class__ is not CudaArray
+            or each.dtype is not dtype
+            or not each.flags.c_contiguous
+        ):
+            return False
+    return dtype in FLOATS
 
 
 def _threads(length: int) -> int:

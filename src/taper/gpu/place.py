@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.foreign import Place
-from taper.gpu import dispatch
-from taper.gpu.array import CudaArray, empty, empty_strided, new_array, to_device, to_host
+from taper.gpu import dispatch, state
+from taper.gpu.array import (
+    CudaArray,
+    empty,
+    empty_strided,
+    new_array,
+    root_block,
+    to_device,
+    to_host,
+)
 from taper.gpu.world import is_there
 
 
@@ -54,21 +62,24 @@ class CudaPlace(Place):
         if called is None or arguments[0]._change is not None:
             return None
         target = arguments[0]._array
+        dtype = target.dtype
+        if dtype.kind not in "fi" or not target.flags.c_contiguous:
+            return None
         other: Any = 0
         if name != "relu":
             if name != "mul" and arguments[2] != 1:
                 return None
             other = getattr(arguments[1], "_array", arguments[1])
-        dtype = target.dtype
         if other.__class__ is CudaArray:
-            fits = other.dtype is dtype and other.shape == target.shape
-        else:
-            fits = other.__class__ is int or (other.__class__ is float and dtype.kind == "f")
-        if not fits or dtype.kind not in "fi" or not target.flags.c_contiguous:
-            return None
-        if other.__class__ is not CudaArray:
+            if other.dtype is not dtype or other.shape != target.shape:
+                return None
+            if root_block(other) is root_block(target):
+                return None
+        elif name == "relu" or _fits(other, dtype):
             other = np.asarray(other, dtype)
-        return lambda to: called(to, other, out=to)
+        else:
+            return None
+        return lambda to: _write(called, to, other)
 
     def rescued(self, op: Any, arguments: Any, error: Exception) -> Any:
         """What a kernel gives that failed on the device: the same on the processor."""
@@ -77,6 +88,22 @@ class CudaPlace(Place):
         return dispatch.on_host(
             lambda *given: op.call(op.forward, given), tuple(arguments), {}, f"operator {op.name}"
         )
+
+
+def _fits(number: Any, dtype: np.dtype) -> bool:
+    """Whether a dtype has a number as operators compute with it: half types compute wider."""
+    if dtype.itemsize < 4:
+        return False
+    if number.__class__ is int:
+        return -(1 << 31) <= number < 1 << 31
+    return number.__class__ is float and dtype.kind == "f"
+
+
+def _write(called: Any, to: Any, other: Any) -> None:
+    """Compute a ufunc of an array where the array lies."""
+    kernels = state.runtime.kernels
+    if kernels is None or not kernels.write(called, to, other):
+        called(to, other, out=to)
 
 
 _WRITTEN = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "relu": np.maximum}

@@ -234,8 +234,9 @@ def refuse_mixture(op: Op, array: ForeignArray, arguments: Sequence[Any]) -> Non
         if isinstance(each, Tensor):
             if each._array.__class__ is not kind:
                 break
-        elif each.__class__ is list or each.__class__ is tuple:
-            break
+        elif (each.__class__ is list or each.__class__ is tuple) and each:
+            if each[0].__class__ is not int:
+                break
     else:
         return
     pairs = zip(op.params, arguments, strict=True)

@@ -11,6 +11,7 @@ names, for calls that are rare or slow anyway: in place, and where somebody sees
 
 from __future__ import annotations
 
+import functools
 import sys
 import weakref
 from types import FrameType
@@ -318,14 +319,20 @@ def make_node(
     node = (kind or node_class(op))()
     values = dict(zip((param.name for param in op.params), arguments, strict=True))
     pairs: list[Any] = []
-    for param in op.params:
-        if has_edge(op, param) and param.kind == "tensors":
-            pairs += [part for each in values[param.name] for part in (each, requires_grad(each))]
-        elif has_edge(op, param):
-            pairs += values[param.name], needs[param.name]
+    for name, are_many in _with_edges(op):
+        if are_many:
+            pairs += [part for each in values[name] for part in (each, requires_grad(each))]
+        else:
+            pairs += values[name], needs[name]
     complete(node, None, local.state, sys._getframe(1), None, *pairs)
     _fill_saved(op, node, {**values, **replaced}, needs)
     return node
+
+
+@functools.cache
+def _with_edges(op: Op) -> list[tuple[str, bool]]:
+    """The names of the parameters that nodes have edges for, and which of them are sequences."""
+    return [(param.name, param.kind == "tensors") for param in op.params if has_edge(op, param)]
 
 
 def _fill_saved(op: Op, node: Any, values: dict[str, Any], needs: dict[str, bool]) -> None:

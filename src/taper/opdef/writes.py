@@ -89,7 +89,10 @@ def run_inplace(
         return run_inplace_in_mode(op, state, arguments, write)
     if op.written is not None:
         op = op.written(*arguments).op
-    write = _shorter_way(op, arguments, write)
+    shorter = _shorter_way(op, arguments, write)
+    if write is None and shorter is not None:
+        return _write_there(op, arguments, shorter, state)
+    write = shorter
     first = op.params[0].name
     needs = {
         param.name: isinstance(value, Tensor) and wants_grad(value)
@@ -129,6 +132,31 @@ def _shorter_way(
     if is_foreign(array):
         found = array.place.written(op.name, arguments)
     return found
+
+
+def _write_there(
+    op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None], state: State
+) -> Tensor:
+    """Do the same in a way of the tensor's place, which has looked at the arguments."""
+    target: Tensor = arguments[0]
+    own = wants_grad(target)
+    other = len(arguments) > 1 and isinstance(arguments[1], Tensor) and wants_grad(arguments[1])
+    record = (own or other) and check_inplace(target, other, state, last=False)
+    refuse_inference(target, state)
+    node = None
+    if record:
+        first, *others = [param.name for param in op.params]
+        saves_old = first in node_class(op).saved_tensor_names
+        replaced = {first: target.clone()} if saves_old else {}
+        if saves_old and state.dual_level >= 0:
+            tangents.carry_over(target, replaced[first])
+        node = make_node(op, arguments, {first: own, **dict.fromkeys(others, other)}, replaced)
+    write(target._array)
+    bump_version(target)
+    if node is not None:
+        _keep_written(node, target)
+        rebase_history(target, node)
+    return target
 
 
 def _keep_written(node: TableNode, target: Tensor) -> None:

@@ -106,7 +106,7 @@ class Place:
     def written(self, name: str, arguments: Any) -> Any:
         """Return what does the in-place form of an operator at once, or None.
 
-        Its tensors have no elements in common but with themselves, which the caller checks.
+        None, too, if something about the arguments may be wrong, or tensors have room in common.
         """
         return None
 
