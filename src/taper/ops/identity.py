@@ -229,7 +229,7 @@ class OpOverloadPacket:
 
     >>> import taper
     >>> taper.ops.aten.mul.overloads()
-    ['Tensor', 'out', 'Scalar', 'Scalar_out']
+    ['Tensor', 'Scalar', 'out', 'Scalar_out']
     """
 
     def __init__(self, namespace: str, name: str) -> None:
@@ -242,8 +242,8 @@ class OpOverloadPacket:
         return self.overloads()
 
     def overloads(self) -> list[str]:
-        """List the names of the overloads."""
-        return list(_overloads().get(self.__name__, ()))
+        """List the names of the overloads, that of two tensors first."""
+        return sorted(_overloads().get(self.__name__, ()), key=lambda name: name != "Tensor")
 
     def __getattr__(self, name: str) -> OpOverload:
         if name.startswith("__") or name not in _overloads().get(self.__name__, ()):
