@@ -42,7 +42,7 @@ class Explained:
         for value in list(members.values()):
             if isinstance(value, type) and value.__module__ in (module, "taper"):
                 self.renamed.append((value, value.__module__))
-                value.__module__ = public_module(value.__module__, value.__qualname__)
+                _move(value, public_module(value.__module__, value.__qualname__))
 
     def undo(self) -> None:
         """Give every module its own `__getattr__` back."""
@@ -55,8 +55,16 @@ class Explained:
                 module.__name__ = "taper"
         self.before.clear()
         for cls, path in self.renamed:
-            cls.__module__ = path
+            _move(cls, path)
         self.renamed.clear()
+
+
+def _move(cls: type, module: str) -> None:
+    """Give a class the path of another module; Python 3.13 forgets its line with the old one."""
+    line = vars(cls).get("__firstlineno__")
+    cls.__module__ = module
+    if line is not None:
+        cls.__firstlineno__ = line  # type: ignore[attr-defined]
 
 
 def _explaining(module: ModuleType, own: Callable[[str], Any] | None) -> Callable[[str], Any]:
