@@ -10,7 +10,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from taper.opdef import NAMESPACE, Formula, Op, devices, nodes
+from taper.opdef import NAMESPACE, WITH_NUMBERS, Formula, Op, devices, nodes
 from taper.opdef.text import (
     NUMBER_VERSION,
     SEQUENCES,
@@ -183,6 +183,10 @@ def _formula_arguments(
                     f"    a_{name} = SCALARS32[type(a_{name})].get(a_{name}, a_{name})",
                     2,
                 )
+                if op.upcast == WITH_NUMBERS:
+                    source.add(
+                        f"elif node._dtype.itemsize == 2:\n    a_{name} = in_single(a_{name})", 2
+                    )
             arguments.append(f"a_{name}")
     return arguments
 

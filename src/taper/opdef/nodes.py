@@ -30,7 +30,7 @@ from taper.autograd.saved import (
     read_saved,
 )
 from taper.autograd.state import NO_GRAD, local
-from taper.opdef import Op
+from taper.opdef import WITH_NUMBERS, Op
 from taper.opdef.operands import FAILURES, NUMBERS
 from taper.tensor import Tensor, wrap
 
@@ -272,7 +272,16 @@ def _argument(
         return value
     if isinstance(value, tuple):
         return tuple(each._array if isinstance(each, Tensor) else each for each in value)
-    return value._array if isinstance(value, Tensor) else value
+    if isinstance(value, Tensor):
+        return value._array
+    return (
+        in_single(value) if node.op.upcast == WITH_NUMBERS and node._dtype.itemsize == 2 else value
+    )
+
+
+def in_single(number: Any) -> np.ndarray:
+    """Return a number as half precision meets it where it is not rounded first."""
+    return np.array(number, np.float32)
 
 
 def _shown_output(node: Any, nr: int, value: Any) -> Any:

@@ -137,6 +137,7 @@ class Links:
         self.problem: DistBackendError | None = None
         self.calls = 0  # collectives that this member has begun
         self._told: dict[int, int] = {}  # the same of others, when asked
+        self._telling = threading.RLock()  # nobody ends before all have been told
         self.gone: dict[int, float] = {}  # members that have ended or left, and when
         self._polite: set[int] = set()  # those of them that have said goodbye
         self._messages: list[tuple[int, int, np.ndarray, int]] = []
@@ -342,7 +343,8 @@ class Links:
 
     def named_problem(self, operation: str) -> DistBackendError:
         """What broke the group, as the operation that meets it says it."""
-        return DistBackendError(str(self.problem).replace(_SOME, operation, 1))
+        with self._telling:
+            return DistBackendError(str(self.problem).replace(_SOME, operation, 1))
 
     def check(self, operation: str, needed: Collection[int]) -> None:
         """Raise if a member that is needed has ended, or if somebody says the group is broken."""
@@ -372,10 +374,11 @@ class Links:
 
     def tell(self, problem: DistBackendError) -> None:
         """Tell all members why the group is broken, so that they need not find out themselves."""
-        if self.problem is None:
-            self.problem = problem
-            for rank in self._sockets:
-                self._post(rank, _BROKEN, 0, str(problem).encode()[:_MOST_TEXT], 0)
+        with self._telling:
+            if self.problem is None:
+                self.problem = problem
+                for rank in self._sockets:
+                    self._post(rank, _BROKEN, 0, str(problem).encode()[:_MOST_TEXT], 0)
 
     def _post(self, rank: int, kind: int, tag: int, data: Any, dtype: int) -> bool:
         length = memoryview(data).nbytes

@@ -39,7 +39,6 @@ from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import invalid_combination, scalar_array
 from taper.opdef.overloads import declare_overloads
 from taper.ops.elementwise.complexes import conj
-from taper.ops.elementwise.number import divided, scaled
 from taper.ops.elementwise.unary import zeros_like
 from taper.tensor import Tensor, array_of
 
@@ -136,7 +135,7 @@ def add_self(grad):
 
 @derivative(add, wrt="other")
 def add_other(grad, alpha):
-    return grad if alpha == 1 else scaled(grad, conj(alpha))
+    return grad if alpha == 1 else grad * conj(alpha)
 
 
 def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
@@ -215,7 +214,7 @@ def sub_self(grad):
 
 @derivative(sub, wrt="other")
 def sub_other(grad, alpha):
-    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
+    return -grad if alpha == 1 else grad * -conj(alpha)
 
 
 alias("subtract", sub)
@@ -239,7 +238,7 @@ def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
 
 @derivative(rsub_tensor, wrt="self")
 def rsub_tensor_self(grad, alpha):
-    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
+    return -grad if alpha == 1 else grad * -conj(alpha)
 
 
 @derivative(rsub_tensor, wrt="other")
@@ -264,7 +263,7 @@ def rsub_scalar(self: Array, other: Operand, alpha: Any = 1) -> Array:
 
 @derivative(rsub_scalar, wrt="self")
 def rsub_scalar_self(grad, alpha):
-    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
+    return -grad if alpha == 1 else grad * -conj(alpha)
 
 
 @composite(method=False)
@@ -332,12 +331,12 @@ _multiply, _divide = settled(np.multiply, ELEMENTWISE), settled(np.divide, ELEME
 
 @derivative(mul, wrt="self", real=_multiply)
 def mul_self(grad, other):
-    return scaled(grad, conj(other))
+    return grad * conj(other)
 
 
 @derivative(mul, wrt="other", real=_multiply)
 def mul_other(grad, self):
-    return scaled(grad, conj(self))
+    return grad * conj(self)
 
 
 alias("multiply", mul)
@@ -363,7 +362,7 @@ def div_true(self: Array, other: Operand) -> Array:
 
 @derivative(div_true, wrt="self", real=_divide)
 def div_true_self(grad, other):
-    return divided(grad, conj(other))
+    return grad / conj(other)
 
 
 @derivative(div_true, wrt="other")

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.elements import LOW_PRECISION
 from taper.dtypes import result_type
 from taper.opdef import LINEAR, Array, derivative, op, tangent_of
 from taper.tensor import Tensor, wrap
@@ -65,16 +64,9 @@ def mul_scalar_self(grad: Any, other: complex) -> Any:
     return grad * other.conjugate()
 
 
-def scaled(values: Any, factor: Any) -> Any:
-    """Multiply in formulas, where half precision does not round a number first."""
-    return mul_scalar(values, factor) if _would_round(values, factor) else values * factor
-
-
-def _would_round(values: Any, number: Any) -> bool:
-    """Return whether arrays in half precision meet a number; Tensors know themselves."""
-    if isinstance(values, Tensor) or values.dtype not in LOW_PRECISION:
-        return False
-    return isinstance(number, (int, float, complex))
+def scaled(values: Any, number: float) -> Any:
+    """Multiply by a number in formulas, which half precision does not round first."""
+    return values * number if isinstance(values, Tensor) else mul_scalar(values, number)
 
 
 @op(node="DivBackward1", tangent=LINEAR, upcast=True, public=False, method=False)
@@ -86,8 +78,3 @@ def div_scalar(self: Array, other: float) -> Array:
 @derivative(div_scalar, wrt="self")
 def div_scalar_self(grad: Any, other: float) -> Any:
     return grad / other
-
-
-def divided(values: Any, divisor: Any) -> Any:
-    """Divide in formulas, where half precision does not round a number first."""
-    return div_scalar(values, divisor) if _would_round(values, divisor) else values / divisor
