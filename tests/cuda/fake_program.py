@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import subprocess
 import sys
 import traceback
 
@@ -120,6 +121,18 @@ def check_out_of_memory():
     held.clear()
     again = [torch.empty(1 << 20, device="cuda") for _ in range(count)]  # the room is there again
     assert again[0].is_cuda
+
+
+def check_classes_under_the_paths_of_pytorch():
+    code = """
+import taper.compat; taper.compat.install()
+import torch
+layer = torch.nn.Conv2d(1, 32, 5, padding=2)
+x = torch.randn(8, 1, 16, 16)
+assert torch.allclose(layer(x).cuda(), layer.cuda()(x.cuda()), atol=1e-5)
+"""
+    program = f"import fake; from taper.gpu import state; state.start(fake.Runtime({LIMIT}))" + code
+    subprocess.run([sys.executable, "-c", program], cwd=HERE, check=True, timeout=60)
 
 
 def check_gradients_and_leaves():

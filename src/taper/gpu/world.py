@@ -155,7 +155,10 @@ helpers: dict[tuple[str, str], Callable[[Any], Any]] = {}
 
 
 def _is_ours(value: Any) -> bool:
-    return (getattr(value, "__module__", None) or "").startswith(_ROOMS)
+    module = getattr(value, "__module__", None) or ""
+    if module.startswith("torch"):  # under `taper run` classes have PyTorch's paths
+        module = "taper" + module.removeprefix("torch")
+    return module.startswith(_ROOMS)
 
 
 def stand_in(value: Any) -> Any:
