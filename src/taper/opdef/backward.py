@@ -185,7 +185,9 @@ def _formula_arguments(
                 )
                 if op.upcast == WITH_NUMBERS:
                     source.add(
-                        f"elif node._dtype.itemsize == 2:\n    a_{name} = in_single(a_{name})", 2
+                        f"elif node._dtype.itemsize == 2:\n"
+                        f"    a_{name} = scalar_array(a_{name}, FLOAT32)",
+                        2,
                     )
             arguments.append(f"a_{name}")
     return arguments

@@ -481,7 +481,7 @@ NAMESPACE.update(
     NUMBERS=operands.NUMBERS,
     SCALARS32=operands.SCALARS32,
     apply_slowly=nodes.apply_slowly,
-    in_single=nodes.in_single,
+    scalar_array=operands.scalar_array,
     apply_slowly_once=nodes.apply_slowly_once,
     MISREAD=nodes.MISREAD,
     rescued_gradients=nodes.rescued_gradients,

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from taper.arrays.elements import FLOAT32
 from taper.arrays.foreign import ForeignArray
 from taper.arrays.strides import row_major
 from taper.autograd.builtin import BuiltinNode
@@ -31,7 +32,7 @@ from taper.autograd.saved import (
 )
 from taper.autograd.state import NO_GRAD, local
 from taper.opdef import WITH_NUMBERS, Op
-from taper.opdef.operands import FAILURES, NUMBERS
+from taper.opdef.operands import FAILURES, NUMBERS, scalar_array
 from taper.tensor import Tensor, wrap
 
 # Parameters that are numbers of any type in PyTorch, where others are 64-bit integers.
@@ -274,14 +275,8 @@ def _argument(
         return tuple(each._array if isinstance(each, Tensor) else each for each in value)
     if isinstance(value, Tensor):
         return value._array
-    return (
-        in_single(value) if node.op.upcast == WITH_NUMBERS and node._dtype.itemsize == 2 else value
-    )
-
-
-def in_single(number: Any) -> np.ndarray:
-    """Return a number as half precision meets it where it is not rounded first."""
-    return np.array(number, np.float32)
+    is_exact = node.op.upcast == WITH_NUMBERS and node._dtype.itemsize == 2
+    return scalar_array(value, FLOAT32) if is_exact else value
 
 
 def _shown_output(node: Any, nr: int, value: Any) -> Any:

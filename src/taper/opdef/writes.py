@@ -103,9 +103,22 @@ def run_inplace(
     record = check_inplace(target, others, state, last=False)
     write = _checked_write(op, arguments, write)
     refuse_inference(target, state)
+    return _write_recorded(op, arguments, needs if record else None, write, state)
+
+
+def _write_recorded(
+    op: Op,
+    arguments: tuple[Any, ...],
+    needs: dict[str, bool] | None,
+    write: Callable[[np.ndarray], None],
+    state: State,
+) -> Tensor:
+    """Write what has been checked, with a node if `needs` says who wants a gradient."""
+    target: Tensor = arguments[0]
     node = None
-    if record:
+    if needs is not None:
         replaced: dict[str, Any] = {}
+        first = op.params[0].name
         if first in node_class(op).saved_tensor_names and any(needs.values()):
             # The formula needs the value from before the write, with its history.
             replaced[first] = target.clone()
@@ -143,20 +156,9 @@ def _write_there(
     other = len(arguments) > 1 and isinstance(arguments[1], Tensor) and wants_grad(arguments[1])
     record = (own or other) and check_inplace(target, other, state, last=False)
     refuse_inference(target, state)
-    node = None
-    if record:
-        first, *others = [param.name for param in op.params]
-        saves_old = first in node_class(op).saved_tensor_names
-        replaced = {first: target.clone()} if saves_old else {}
-        if saves_old and state.dual_level >= 0:
-            tangents.carry_over(target, replaced[first])
-        node = make_node(op, arguments, {first: own, **dict.fromkeys(others, other)}, replaced)
-    write(target._array)
-    bump_version(target)
-    if node is not None:
-        _keep_written(node, target)
-        rebase_history(target, node)
-    return target
+    first, *others = [param.name for param in op.params]
+    needs = {first: own, **dict.fromkeys(others, other)} if record else None
+    return _write_recorded(op, arguments, needs, write, state)
 
 
 def _keep_written(node: TableNode, target: Tensor) -> None:
