@@ -83,6 +83,7 @@ static PyMethodDef methods[] = {
     ROW(pick_along),
     ROW(scatter_along),
     ROW(copy_across),
+    ROW(cast_half),
     ROW(meet_in),
     ROW(reduce_in),
     ROW(make_program),

@@ -134,6 +134,7 @@ SEVERAL(add_rows);
 SEVERAL(pick_along);
 SEVERAL(scatter_along);
 SEVERAL(copy_across);
+SEVERAL(cast_half);
 SEVERAL(meet_in);
 SEVERAL(reduce_in);
 SEVERAL(make_program);

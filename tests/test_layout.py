@@ -10,6 +10,8 @@ from taper.arrays import layouts
 from taper.arrays.native import native
 from taper.opdef import registry
 
+needs_native = pytest.mark.skipif(native is None, reason="the native module is not built")
+
 STRIDES = [
     ("E1", "torch.ones(2, 3, 4).transpose(1, 2).softmax(-1)", (12, 3, 1)),
     ("E1", "torch.ones(2, 3, 4).transpose(1, 2).log_softmax(0)", (12, 3, 1)),
@@ -160,6 +162,48 @@ def test_a_ufunc_gives_its_own_bits(ufunc, dtype):
                 frozen = wanted.copy()
                 frozen.flags.writeable = False
                 writes(*given, frozen)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_ufunc_repeats_its_operands(seed):
+    draw = np.random.default_rng(seed)
+    ufunc = [np.multiply, np.subtract, np.maximum, np.logical_and][seed % 4]
+    dtype = [np.float32, np.float64][seed // 4 % 2]
+    shape = draw.choice([1, 2, 3, 64, 70, 300], draw.integers(1, 5))
+    shapes = [
+        tuple(np.where(draw.random(len(shape)) < 0.3, 1, shape).tolist())[draw.integers(2) :]
+        for _ in range(2)
+    ]
+    operands = [draw.normal(size=each).astype(dtype) for each in shapes]
+    wanted = np.asarray(ufunc(*operands))
+    found = np.asarray(layouts.settled(ufunc, layouts.ELEMENTWISE)(*operands))
+    assert found.strides == wanted.strides and found.dtype is wanted.dtype
+    assert found.tobytes() == wanted.tobytes()
+    target = np.empty_like(wanted)
+    layouts.writing(ufunc)(*operands, target)
+    assert target.tobytes() == wanted.tobytes()
+    if wanted.shape == shapes[0] and wanted.dtype == dtype:
+        layouts.writing(ufunc)(*operands, operands[0])
+        assert operands[0].tobytes() == wanted.tobytes()
+
+
+@needs_native
+def test_rows_are_shared_out_only_where_shapes_fit():
+    draw = np.random.default_rng(0)
+    quick = layouts.settled(np.add, layouts.ELEMENTWISE)
+    one, other = draw.normal(size=(300, 200)), draw.normal(size=(1, 200))
+    before = taper.get_num_threads()
+    results = []
+    for threads in (1, 2):
+        taper.set_num_threads(threads)
+        results.append(quick(one, other))
+    taper.set_num_threads(before)
+    assert results[0].tobytes() == results[1].tobytes() == (one + other).tobytes()
+    with pytest.raises(ValueError, match="broadcast"):
+        quick(one, other[:, :199])
+    assert quick(one[:0], other).shape == (0, 200)
+    column = np.broadcast_to(one[:, :1], (300, 200))
+    assert quick(one, column).tobytes() == (one + column).tobytes()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -136,7 +136,9 @@ def test_each_gradient_alone_and_without_parameters(
 @pytest.mark.parametrize("shape", [(1,), (5, 5), (300, 65), (3, 2, 4, 7), (2, 9000)])
 def test_rms_norm_that_is_not_recorded_is_that_of_its_parts(shape: tuple[int, ...]) -> None:
     draw = np.random.default_rng(5)
-    x, weight = [taper.from_numpy(draw.normal(size=each).astype("f4")) for each in (shape, shape[-1:])]
+    x, weight = [
+        taper.from_numpy(draw.normal(size=each).astype("f4")) for each in (shape, shape[-1:])
+    ]
     for given in ((x, None, None), (x, weight, 1e-2), (x, taper.nn.Parameter(weight), None)):
         parts = F.rms_norm(given[0].detach().requires_grad_(), shape[-1:], *given[1:])
         assert parts.grad_fn.name() == "MulBackward0"

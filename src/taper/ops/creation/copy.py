@@ -11,6 +11,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import cast
 from taper.arrays.foreign import device_of, has_elements, is_foreign, place_of
 from taper.arrays.layouts import FIRST
 from taper.arrays.scalars import filler
@@ -57,7 +58,9 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         discard_imaginary(array)
         array = array.real
-    return copied_in_rows(array) if array.dtype is dtype else array.astype(dtype, order="C")
+    if array.dtype is dtype:
+        return copied_in_rows(array)
+    return cast(array, dtype) if in_rows(array) else array.astype(dtype, order="C")
 
 
 def write(target: ndarray, values: ndarray) -> None:

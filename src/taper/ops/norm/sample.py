@@ -547,9 +547,7 @@ def rms_norm(
     return result
 
 
-def _rms_at_once(
-    input: Tensor, shape: Shape, weight: Tensor | None, eps: float
-) -> Tensor | None:
+def _rms_at_once(input: Tensor, shape: Shape, weight: Tensor | None, eps: float) -> Tensor | None:
     """Compute natively what nobody records or watches, else return None.
 
     Of 1000 x 1000 it takes 0.2 ms, its parts one after the other 0.7.

@@ -16,7 +16,7 @@ from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.native import native
 from taper.arrays.reduction import converted
 from taper.arrays.special_functions import complex_logaddexp
-from taper.arrays.strides import wrap_dim
+from taper.arrays.strides import copied_in_rows, wrap_dim
 from taper.dtypes import no_kernel
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import compute_into
@@ -85,8 +85,8 @@ def reverse_cumsum(self: Array, dim: int) -> Array:
     """Sum the elements from each one to the end."""
     if not self.ndim:
         return self.copy()
-    total = _accumulated(np.add, np.flip(self, dim), dim, None)
-    return np.ascontiguousarray(np.flip(total, dim))
+    total = _accumulated(np.add, copied_in_rows(np.flip(self, dim)), dim, None)
+    return copied_in_rows(np.flip(total, dim))
 
 
 @derivative(reverse_cumsum, wrt="self")
