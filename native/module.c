@@ -69,6 +69,8 @@ static PyMethodDef methods[] = {
     ROW(channel_norm),
     ROW(channel_norm_backward),
     ROW(reduce),
+    ROW(reduced),
+    ROW(all_true),
     ROW(variance),
     ROW_OF_ONE(glance),
     ROW(pool_maxima),

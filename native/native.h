@@ -120,6 +120,8 @@ SEVERAL(layer_norm_backward);
 SEVERAL(channel_norm);
 SEVERAL(channel_norm_backward);
 SEVERAL(reduce);
+SEVERAL(reduced);
+SEVERAL(all_true);
 SEVERAL(variance);
 ONE(glance);
 SEVERAL(pool_maxima);

@@ -39,7 +39,7 @@ def _nothing(*_: Any) -> Any:
 
 # Functions of (kind, array, axes, keepdims) and (array, axes, keepdims, divisor) for row-major
 # float32 and dimensions that are neighbours; they return None for anything else.
-SUM, MEAN, LARGEST, SMALLEST, LOG_TOTAL = range(5)
+SUM, MEAN, LARGEST, SMALLEST, LOG_TOTAL, LENGTH = range(6)
 reduce_natively: Any = _nothing if native is None else native.reduce
 variance_natively: Any = _nothing if native is None else native.variance
 glance_natively: Any = _nothing if native is None else native.glance

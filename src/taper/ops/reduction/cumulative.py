@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 
 from taper import return_types
-from taper.arrays.elements import FLOAT64, INT64
+from taper.arrays.elements import FLOAT32, FLOAT64, INT64
 from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.native import native
 from taper.arrays.reduction import converted
@@ -72,6 +72,10 @@ def cumsum(self: Array, dim: int, *, dtype: Any = None) -> Array:
         >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
         tensor([1., 3., 6.])
     """
+    if dtype is None and native is not None and self.dtype is FLOAT32:
+        found: np.ndarray | None = native.running_sums(self, dim)
+        if found is not None:
+            return found  # 0.2 us less
     return _accumulated(np.add, self, dim, dtype)
 
 
