@@ -99,16 +99,22 @@ static void part(void *context, npy_intp start, npy_intp stop) {
         else item_uint8_t(work, item);
 }
 
-/* Whether an array's elements may lie where the target's do. */
-static int overlap(PyArrayObject *source, PyArrayObject *target) {
-    const char *low = PyArray_BYTES(source), *high = low + PyArray_ITEMSIZE(source);
-    for (int dim = 0; dim < PyArray_NDIM(source); dim++) {
-        const npy_intp reach = (PyArray_DIM(source, dim) - 1) * PyArray_STRIDE(source, dim);
-        if (reach < 0) low += reach;
-        else high += reach;
+/* The bytes from the first to the last element of an array. */
+static void find_extent(PyArrayObject *array, const char **low, const char **high) {
+    *low = PyArray_BYTES(array), *high = *low + PyArray_ITEMSIZE(array);
+    for (int dim = 0; dim < PyArray_NDIM(array); dim++) {
+        const npy_intp reach = (PyArray_DIM(array, dim) - 1) * PyArray_STRIDE(array, dim);
+        if (reach < 0) *low += reach;
+        else *high += reach;
     }
-    const char *start = PyArray_BYTES(target);
-    return low < start + PyArray_NBYTES(target) && start < high;
+}
+
+/* Whether an array's elements may lie where another's do. */
+static int overlap(PyArrayObject *one, PyArrayObject *other) {
+    const char *low, *high, *start, *end;
+    find_extent(one, &low, &high);
+    find_extent(other, &start, &end);
+    return low < end && start < high;
 }
 
 /* Take a dimension in, in the order of the target's memory. */
@@ -124,16 +130,16 @@ static void insert(Work *work, npy_intp length, npy_intp step, npy_intp to_step)
     work->to_steps[at] = to_step;
 }
 
-/* Make one dimension of two neighbours where the source allows it; 0 if the target has gaps. */
+/* Make one dimension of two neighbours where both arrays allow it; 0 if rows of the target have gaps or meet. */
 static int join(Work *work) {
-    int last = 0;
-    npy_intp dense = 1;
-    for (int dim = work->ndim - 1; dim >= 0; dim--) {
-        if (work->to_steps[dim] != dense) return 0;
-        dense *= work->shape[dim];
-    }
+    int last = work->ndim - 1;
+    if (work->to_steps[last] != 1) return 0;
+    for (int dim = 0; dim < last; dim++)
+        if (work->to_steps[dim] < work->to_steps[dim + 1] * work->shape[dim + 1]) return 0;
+    last = 0;
     for (int dim = 1; dim < work->ndim; dim++) {
-        const int joined = work->steps[last] == work->steps[dim] * work->shape[dim];
+        const int joined = work->steps[last] == work->steps[dim] * work->shape[dim] &&
+                           work->to_steps[last] == work->to_steps[dim] * work->shape[dim];
         last += !joined;
         work->shape[last] = joined ? work->shape[last] * work->shape[dim] : work->shape[dim];
         work->steps[last] = work->steps[dim];
@@ -143,7 +149,7 @@ static int join(Work *work) {
     return 1;
 }
 
-/* Fill in the work; whether that is worth it, and the target has no gaps. */
+/* Fill in the work; whether that is worth it, and rows of the target have no gaps. */
 static int read_work(Work *work, PyArrayObject *target, PyArrayObject *source) {
     const npy_intp whole = PyArray_ITEMSIZE(source), width = work->width = whole == 16 ? 8 : (int)whole;
     if (width != 1 && width != 2 && width != 4 && width != 8) return 0;
@@ -173,7 +179,8 @@ static int read_work(Work *work, PyArrayObject *target, PyArrayObject *source) {
     return 1;
 }
 
-/* copy_across(target, source): copy into an array of the same shape and dtype that has no gaps; True if it was done. */
+/* copy_across(target, source): copy into an array of the same shape and dtype whose rows, or columns, have no gaps;
+ * True if it was done. */
 PyObject *taper_copy_across(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 2) return PyErr_Format(PyExc_TypeError, "copy_across(target, source)");
     if (!PyArray_CheckExact(args[0]) || !PyArray_CheckExact(args[1])) Py_RETURN_NONE;

@@ -21,7 +21,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import FLOAT32, cast, in_float32
-from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.native import native
 from taper.autograd.views import requires_grad
 from taper.dtypes import C_NAMES, no_kernel
@@ -265,10 +265,13 @@ def mv_sizes_clash(mat: ndarray, vec: ndarray, added: tuple[int, ...]) -> Runtim
     )
 
 
+_multiply = settled(np.multiply, ELEMENTWISE)
+
+
 @derivative(mv, wrt="self")
 def mv_self(grad, vec):
     if grad.__class__ is ndarray and vec.dtype.kind == "f":
-        return grad[:, None] * vec  # the same as below, 2 us faster
+        return _multiply(grad.reshape(-1, 1), vec)  # the same as below, 2 us faster
     return unsqueeze(grad, 1) * conjugate(vec)
 
 

@@ -541,14 +541,14 @@ def _unlike(tensors: list[ndarray], dim: int) -> RuntimeError:
 def cat_tensors(grad: Array, tensors_shape: list[Shape], dim: int, needs: Any) -> Any:
     found: list[Any] = []
     start = 0
-    before = (EVERYTHING,) * wrap_dim(dim, grad.ndim) if grad.__class__ is ndarray else None
     for shape, wanted in zip(tensors_shape, needs[0], strict=True):
         length = 0 if shape == (0,) else shape[dim]
         if not wanted:
             found.append(None)
         elif shape == (0,):
             found.append(reshape(narrow(grad, 0, 0, 0), (-1,))[:0])
-        elif before is not None:  # `narrow` takes 5 us for its checks
+        elif grad.__class__ is ndarray:  # `narrow` takes 5 us for its checks
+            before = (EVERYTHING,) * wrap_dim(dim, grad.ndim)
             found.append(grad[(*before, slice(start, start + length))])
         else:
             found.append(narrow(grad, dim, start, length))
