@@ -30,7 +30,9 @@ static void free_step(Step *step) {
             Py_XDECREF(call->arg_list[nr].plain);
             Py_XDECREF(call->arg_list[nr].handle.ready);
         }
+        for (int nr = 0; nr < call->output_count && call->places != NULL; nr++) Py_XDECREF(call->places[nr].ready);
         free(call->arg_list);
+        free(call->places);
         free(call->outputs);
         Py_XDECREF(call->function);
     } else if (step->kind == ARRIVE) {
@@ -163,9 +165,9 @@ static int is_ours(const Program *program, PyArrayObject *array) {
     return base != NULL && PyArray_Check(base) && is_ours(program, (PyArrayObject *)base);
 }
 
-/* Copy a result of a call into the memory of its slot. */
-static int copy_output(Program *program, int nr, PyObject *found) {
-    PyObject *to = array_on(&program->slot_list[nr].shape, program->bases[nr], NULL);
+/* Copy a result of a call to where a kernel would have written it. */
+static int copy_output(Program *program, const Handle *handle, PyObject *found) {
+    PyObject *to = array_on(&handle->shape, program->bases[handle->place.base] + handle->place.offset, NULL);
     const int done = to == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)to, (PyArrayObject *)found);
     Py_XDECREF(to);
     Py_DECREF(found);
@@ -173,12 +175,13 @@ static int copy_output(Program *program, int nr, PyObject *found) {
 }
 
 /* Take a result of a call: 0, or -1 with an error. */
-static int take_output(Program *program, int nr, PyObject *value) {
+static int take_output(Program *program, const Call *call, int output, PyObject *value) {
+    const int nr = call->outputs[output];
     if (nr < 0) return 0;
     Slot *slot = &program->slot_list[nr];
     PyObject *found = PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
     if (found == NULL) return -1;
-    if (slot->kind != CALLED) return copy_output(program, nr, found);
+    if (call->places != NULL) return copy_output(program, &call->places[output], found);
     PyArrayObject *array = (PyArrayObject *)found;
     if (!is_like(&slot->shape, array) || is_ours(program, array)) {
         if (PyArray_TYPE(array) != slot->shape.type || PyArray_NDIM(array) != slot->shape.dims ||
@@ -200,13 +203,13 @@ static int take_output(Program *program, int nr, PyObject *value) {
 static int take_outputs(Program *program, const Call *call, PyObject *result) {
     if (call->output_count == 0) return 0;
     if (call->output_count == 1 && !PyTuple_Check(result) && !PyList_Check(result))
-        return take_output(program, call->outputs[0], result);
+        return take_output(program, call, 0, result);
     PyObject *several = PySequence_Fast(result, "a call of a program returns several arrays");
     if (several == NULL) return -1;
     int done = PySequence_Fast_GET_SIZE(several) == call->output_count ? 0 : -1;
     if (done < 0) PyErr_SetString(PyExc_RuntimeError, "a call of a program returns another number of arrays");
     for (int nr = 0; nr < call->output_count && done == 0; nr++)
-        done = take_output(program, call->outputs[nr], PySequence_Fast_GET_ITEM(several, nr));
+        done = take_output(program, call, nr, PySequence_Fast_GET_ITEM(several, nr));
     Py_DECREF(several);
     return done;
 }
@@ -220,7 +223,7 @@ static int run_kernel(const Program *program, const Call *call) {
         data[nr] = call->arg_list[nr].plain != NULL ? NULL : program->bases[place.base] + place.offset;
     }
     for (int nr = 0; nr < call->output_count; nr++)
-        outputs[nr] = call->outputs[nr] < 0 ? NULL : program->bases[call->outputs[nr]];
+        outputs[nr] = call->outputs[nr] < 0 ? NULL : program->bases[call->outputs[nr]] + call->places[nr].place.offset;
     return call->kernel(call, data, outputs);
 }
 

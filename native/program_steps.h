@@ -49,7 +49,8 @@ struct Call {
     Kernel kernel; /* or NULL */
     int args, output_count;
     Argument *arg_list;
-    int *outputs; /* slots, -1 for what is not wanted */
+    int *outputs;      /* slots, -1 for what is not wanted */
+    Handle *places;    /* of outputs that a kernel writes, in these slots; or NULL */
 };
 
 typedef struct {
@@ -91,8 +92,25 @@ typedef struct {
 Program *read_program(PyObject *const *args);
 void free_program(Program *program);
 
-/* The kernel of a name; NULL if there is none for a call like this one. */
-Kernel kernel_named(const char *name, const Call *call, const Slot *slots);
+/* The shape of an argument of a call; NULL if it is no array. */
+static inline const Shape *given_shape(const Call *call, int nr) {
+    return nr < call->args && call->arg_list[nr].plain == NULL ? &call->arg_list[nr].handle.shape : NULL;
+}
+
+/* The shape of an output that a kernel writes; NULL if it is not wanted. */
+static inline const Shape *output_shape(const Call *call, int nr) {
+    return nr < call->output_count && call->outputs[nr] >= 0 ? &call->places[nr].shape : NULL;
+}
+
+/* The kernel of a name; NULL if there is none for a call like this one, which then is made. */
+Kernel kernel_named(const char *name, const Call *call);
+
+/* Kernels with files of their own: whether they know a call, and what runs it. */
+#define KERNEL(name)                    \
+    int suits_##name(const Call *call); \
+    int run_##name(const Call *call, char *const *data, char *const *outputs)
+KERNEL(attention);
+KERNEL(attention_backward);
 
 /* An array of a shape on memory that `base` owns; on memory of its own if `data` is NULL. */
 PyObject *array_on(const Shape *shape, char *data, PyObject *base);

@@ -100,6 +100,8 @@ class Fusion:
         """
         if node.size <= SHORT or node.origin - step.nodes[-1].origin < FAR:
             return False
+        if node.is_again and not step.nodes[0].is_again:
+            return True
         given = [each.root.number for each in node.inputs if each.kind != "number"]
         return all(node.origin - self.kept_until.get(each, -FAR) < FAR for each in given)
 

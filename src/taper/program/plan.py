@@ -20,6 +20,7 @@ from taper.program.form import Instruction, Value, filled, values_in
 from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
 from taper.program.kernels import kernel_of
+from taper.program.recurrences import fast_recurrence
 from taper.program.tracing import Tracer
 from taper.program.updates import update_call
 from taper.tensor import Tensor
@@ -216,7 +217,8 @@ class Plan:
             instruction, dict(zip(map(id, node.what), handles, strict=True))
         )
         if not self.trace.graph.exact:
-            function = fast_convolution(instruction) or function
+            faster = fast_convolution(instruction) or fast_recurrence(instruction)
+            function = faster or function
         outputs = self._outputs(node, instruction)
         return CALL, (function, arguments, outputs, self._kernel(instruction))
 
@@ -230,11 +232,13 @@ class Plan:
         is_leaf = instruction.kind == "accumulate" and isinstance(instruction.of, Tensor)
         return is_leaf and not self._results_of(node)
 
-    def _outputs(self, node: Node, instruction: Instruction) -> tuple[int, ...]:
+    def _outputs(self, node: Node, instruction: Instruction) -> tuple[Any, ...]:
+        """Slots of what a call returns; handles of what a kernel writes."""
         found = {each.detail.number: each for each in self._results_of(node)}
         if not found:
             return ()
-        numbers = []
+        numbers: list[Any] = []
+        by_kernel = self._kernel(instruction) is not None
         for output in instruction.outputs:
             made = None if output is None else found.get(output.number)
             if made is None:
@@ -242,7 +246,7 @@ class Plan:
                 continue
             slot = self.slot_of(made)
             self._of_values[made.detail.number] = slot
-            numbers.append(slot.number)
+            numbers.append(self.handle(made) if by_kernel else slot.number)
         return tuple(numbers)
 
     def _results_of(self, call: Node) -> list[Node]:
