@@ -8,6 +8,8 @@
  * Measured on one thread, 12x4 heads of 64x32, causal, forward and backward: see D15.
  */
 
+#include <string.h>
+
 #include "program_steps.h"
 #include "tiles.h"
 
@@ -20,7 +22,6 @@
 #define TALL 12             /* rows at once: those of a tile */
 #define MOST_SCORES 16384   /* of a head: two such matrices stay in the second-level cache */
 #define MOST_WIDTH 256
-#define GRAIN ((npy_intp)1 << 19) /* multiplications of a chunk */
 #define VECTORS __attribute__((target("avx512f")))
 #define INLINE static inline __attribute__((always_inline, target("avx512f")))
 
@@ -39,6 +40,7 @@ typedef struct {
     float scale;
     int failed;
 } Attention;
+_Static_assert(sizeof(Attention) <= sizeof(((Parts *)0)->context), "a context is larger");
 
 static float *row_at(const Heads *heads, npy_intp batch, npy_intp head, npy_intp row) {
     return heads->data + batch * heads->step[0] + head * heads->step[1] + row * heads->step[2];
@@ -254,11 +256,6 @@ static int read_call_of(const Call *call, int first, int rest, Attention *all) {
            read_heads(given_shape(call, first + 2), all->keys, all, &all->of[VALUE]);
 }
 
-static npy_intp grain_of(const Attention *all) {
-    const npy_intp grain = GRAIN / (all->rows * all->keys * all->width + 1);
-    return grain < 1 ? 1 : grain;
-}
-
 static int read_forward(const Call *call, Attention *all) {
     return read_call_of(call, 0, 3, all) && call->output_count == 2 &&
            read_heads(output_shape(call, 0), all->rows, all, &all->of[OUTPUT]) &&
@@ -276,9 +273,11 @@ static int read_backward(const Call *call, Attention *all) {
     return 1;
 }
 
-static int run_heads(Attention *all, Part part) {
-    pool_compute(part, all, all->batch * all->heads, grain_of(all), 0);
-    return !all->failed;
+static int has_not_failed(void *context) { return !((Attention *)context)->failed; }
+
+static int made_ready(Attention *all, Part part, Parts *parts) {
+    parts->part = part, parts->items = all->batch * all->heads, parts->finish = has_not_failed;
+    return 1;
 }
 
 int suits_attention(const Call *call) {
@@ -286,12 +285,12 @@ int suits_attention(const Call *call) {
     return read_forward(call, &all);
 }
 
-int run_attention(const Call *call, char *const *data, char *const *outputs) {
-    Attention all = {0};
-    if (!read_forward(call, &all)) return 0;
-    for (int nr = 0; nr < 3; nr++) all.of[QUERY + nr].data = (float *)data[nr];
-    all.of[OUTPUT].data = (float *)outputs[0], all.sums.data = (float *)outputs[1];
-    return run_heads(&all, forward_part);
+int prepare_attention(const Call *call, char *const *data, char *const *outputs, npy_intp units, Parts *parts) {
+    Attention *all = memset(parts->context, 0, sizeof(Attention));
+    if (!read_forward(call, all)) return 0;
+    for (int nr = 0; nr < 3; nr++) all->of[QUERY + nr].data = (float *)data[nr];
+    all->of[OUTPUT].data = (float *)outputs[0], all->sums.data = (float *)outputs[1];
+    return made_ready(all, forward_part, parts);
 }
 
 int suits_attention_backward(const Call *call) {
@@ -299,21 +298,22 @@ int suits_attention_backward(const Call *call) {
     return read_backward(call, &all);
 }
 
-int run_attention_backward(const Call *call, char *const *data, char *const *outputs) {
-    Attention all = {0};
-    if (!read_backward(call, &all)) return 0;
-    all.of[GRAD].data = (float *)data[0];
-    for (int nr = 0; nr < 3; nr++) all.of[QUERY + nr].data = (float *)data[1 + nr];
-    all.of[OUTPUT].data = (float *)data[4], all.sums.data = (float *)data[5];
-    for (int nr = 0; nr < 3; nr++) all.of[TO_QUERY + nr].data = (float *)outputs[nr];
-    return run_heads(&all, backward_part);
+int prepare_attention_backward(const Call *call, char *const *data, char *const *outputs, npy_intp units, Parts *parts) {
+    Attention *all = memset(parts->context, 0, sizeof(Attention));
+    if (!read_backward(call, all)) return 0;
+    all->of[GRAD].data = (float *)data[0];
+    for (int nr = 0; nr < 3; nr++) all->of[QUERY + nr].data = (float *)data[1 + nr];
+    all->of[OUTPUT].data = (float *)data[4], all->sums.data = (float *)data[5];
+    for (int nr = 0; nr < 3; nr++) all->of[TO_QUERY + nr].data = (float *)outputs[nr];
+    return made_ready(all, backward_part, parts);
 }
 
 #else
 
-int suits_attention(const Call *call) { return 0; }
-int run_attention(const Call *call, char *const *data, char *const *outputs) { return 0; }
-int suits_attention_backward(const Call *call) { return 0; }
-int run_attention_backward(const Call *call, char *const *data, char *const *outputs) { return 0; }
+#define NO_KERNEL(name)                              \
+    int suits_##name(const Call *call) { return 0; } \
+    int prepare_##name(const Call *call, char *const *data, char *const *outputs, npy_intp units, Parts *parts) { return 0; }
+NO_KERNEL(attention)
+NO_KERNEL(attention_backward)
 
 #endif

@@ -11,7 +11,7 @@
 #include "program_steps.h"
 #include "tiles.h"
 
-static int is_rows(const Shape *shape, int type, int dims) {
+int is_rows(const Shape *shape, int type, int dims) {
     npy_intp step = type == NPY_FLOAT ? 4 : 8;
     if (shape->type != type || shape->dims != dims) return 0;
     for (int dim = dims - 1; dim >= 0; dim--) {
@@ -102,26 +102,42 @@ static int run_nll_loss_backward(const Call *call, char *const *data, char *cons
     return 1;
 }
 
+/* --- all kernels -------------------------------------------------------------------------------- */
+
+#define PIECES 16 /* of a call that runs in parts: as many for each of a few threads */
+
+static int run_in_parts(const Call *call, char *const *data, char *const *outputs) {
+    Parts parts = {0};
+    if (!call->prepare(call, data, outputs, PIECES, &parts)) return 0;
+    pool_compute(parts.part, parts.context, parts.items, (parts.items + PIECES - 1) / PIECES, 0);
+    return parts.finish == NULL || parts.finish(parts.context);
+}
+
 static int always(void) { return 1; }
 
-#define ROW(name, is_here) {#name, is_here, suits_##name, run_##name}
+#define WHOLE(name) {#name, always, suits_##name, run_##name, NULL}
+#define IN_PARTS(name, is_here) {#name, is_here, suits_##name, run_in_parts, prepare_##name}
 static const struct {
     const char *name;
     int (*is_here)(void); /* whether this processor has it */
     int (*suits)(const Call *call);
     Kernel run;
+    Preparation prepare;
 } kernels[] = {
-    ROW(nll_loss, always),
-    ROW(nll_loss_backward, always),
-    ROW(attention, have_tiles),
-    ROW(attention_backward, have_tiles),
+    WHOLE(nll_loss),
+    WHOLE(nll_loss_backward),
+    IN_PARTS(attention, have_tiles),
+    IN_PARTS(attention_backward, have_tiles),
+    IN_PARTS(layer_norm, have_tiles),
+    IN_PARTS(layer_norm_backward, have_tiles),
+    IN_PARTS(join, always),
 };
 #define KERNELS (sizeof kernels / sizeof *kernels)
 
-Kernel kernel_named(const char *name, const Call *call) {
+void use_kernel(const char *name, Call *call) {
     for (size_t nr = 0; nr < KERNELS; nr++)
-        if (strcmp(name, kernels[nr].name) == 0) return kernels[nr].suits(call) ? kernels[nr].run : NULL;
-    return NULL;
+        if (strcmp(name, kernels[nr].name) == 0 && kernels[nr].suits(call))
+            call->kernel = kernels[nr].run, call->prepare = kernels[nr].prepare;
 }
 
 /* has_kernel(name): whether there is a kernel of this name, for this processor. */

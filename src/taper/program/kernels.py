@@ -6,6 +6,7 @@ steps do.  What a kernel finds unusual at run time is left to the call.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from taper.program.graph import FLOATS, is_row_major
 _INT64 = np.dtype(np.int64)
 _FLOAT = np.dtype(np.float32)
 _MOST_SCORES = 16384  # of a head of attention, as in native/program_attention.c
+_LONGEST_ROW, _MOST_JOINED = 4096, 8  # as in native/program_rows.c
+_LARGE = 65536  # bytes of a result below which a copy costs less than to look
 
 
 def _lie_well(instruction: Instruction) -> bool:
@@ -76,6 +79,37 @@ def _attention_backward(instruction: Instruction) -> bool:
     return None not in instruction.outputs and _is_short(query, key, mask, instruction)
 
 
+def _are_floats_in_rows(instruction: Instruction) -> bool:
+    return _lie_well(instruction) and all(each.dtype == _FLOAT for each in instruction.operands())
+
+
+def _layer_norm(instruction: Instruction) -> bool:
+    _, shape, weight, bias, _ = instruction.arguments
+    is_whole = isinstance(weight, Value) and isinstance(bias, Value)
+    return is_whole and 0 < math.prod(shape) <= _LONGEST_ROW and _are_floats_in_rows(instruction)
+
+
+def _layer_norm_backward(instruction: Instruction) -> bool:
+    _, _, shape, weight, _, _, _, needs = instruction.arguments
+    is_whole = isinstance(weight, Value) and all(needs)
+    return is_whole and 0 < math.prod(shape) <= _LONGEST_ROW and _are_floats_in_rows(instruction)
+
+
+def _join(instruction: Instruction) -> bool:
+    """Whether gradients of parts are put side by side along the last dimension."""
+    parts = list(instruction.operands())
+    (made,) = instruction.outputs
+    return (
+        made is not None
+        and 1 < len(parts) <= _MOST_JOINED
+        and len(made.shape) > 1
+        and is_row_major(made.shape, made.strides, made.dtype.itemsize)
+        and all(each.dtype == _FLOAT and each.shape[:-1] == made.shape[:-1] for each in parts)
+        and sum(each.shape[-1] for each in parts) == made.shape[-1]
+        and made.nbytes >= _LARGE
+    )
+
+
 _KERNELS: dict[tuple[str, str], tuple[str, Callable[[Instruction], bool]]] = {
     ("op", "nll_loss"): ("nll_loss", _nll_loss),
     ("formula", "NllLossBackward0"): ("nll_loss_backward", _nll_loss_backward),
@@ -84,6 +118,9 @@ _KERNELS: dict[tuple[str, str], tuple[str, Callable[[Instruction], bool]]] = {
         "attention_backward",
         _attention_backward,
     ),
+    ("op", "native_layer_norm"): ("layer_norm", _layer_norm),
+    ("formula", "NativeLayerNormBackward0"): ("layer_norm_backward", _layer_norm_backward),
+    ("formula", "SplitBackward0"): ("join", _join),
 }
 
 
