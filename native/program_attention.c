@@ -68,6 +68,12 @@ INLINE __mmask16 lanes_before(npy_intp count) {
     return count >= LANES ? 0xffff : count <= 0 ? 0 : (__mmask16)((1u << count) - 1);
 }
 
+/* Under a mask a store takes several times as long. */
+INLINE void store(float *to, npy_intp count, __m512 value) {
+    if (count >= LANES) _mm512_storeu_ps(to, value);
+    else _mm512_mask_storeu_ps(to, lanes_before(count), value);
+}
+
 /* `exp_quickly` of floats.h, of arguments that are not much above 0. */
 INLINE __m512 exponentials(__m512 x) {
     const __m512 magic = _mm512_set1_ps(12582912.0f); /* 1.5 * 2^23: rounds to a whole number */
@@ -99,7 +105,7 @@ INLINE float weights_of(float *row, npy_intp count, npy_intp wide, float scale, 
         const __m512 scores = _mm512_maskz_loadu_ps(mask, row + at);
         const __m512 found = _mm512_maskz_mov_ps(mask, exponentials(_mm512_fmsub_ps(scores, factor, shift)));
         total = _mm512_add_ps(total, found);
-        _mm512_mask_storeu_ps(row + at, lanes_before(wide - at), found);
+        store(row + at, wide - at, found);
     }
     return _mm512_reduce_add_ps(total);
 }
@@ -120,7 +126,7 @@ VECTORS static void forward_rows(const Attention *all, npy_intp batch, npy_intp 
         const __m512 part = _mm512_set1_ps(1.0f / total[row]);
         for (npy_intp at = 0; at < width; at += LANES) {
             const __mmask16 mask = lanes_before(width - at);
-            _mm512_mask_storeu_ps(to + at, mask, _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, to + at), part));
+            store(to + at, width - at, _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, to + at), part));
         }
     }
 }
@@ -155,12 +161,11 @@ INLINE float dot(const float *one, const float *other, npy_intp count) {
 INLINE void slopes_of(float *row, float *change, npy_intp count, npy_intp wide, float scale, float sum, float mean) {
     const __m512 factor = _mm512_set1_ps(scale), shift = _mm512_set1_ps(sum), centre = _mm512_set1_ps(mean);
     for (npy_intp at = 0; at < wide; at += LANES) {
-        const __mmask16 mask = lanes_before(count - at), written = lanes_before(wide - at);
+        const __mmask16 mask = lanes_before(count - at);
         const __m512 scores = _mm512_maskz_loadu_ps(mask, row + at), slope = _mm512_maskz_loadu_ps(mask, change + at);
         const __m512 weights = _mm512_maskz_mov_ps(mask, exponentials(_mm512_fmsub_ps(scores, factor, shift)));
-        _mm512_mask_storeu_ps(row + at, written, weights);
-        _mm512_mask_storeu_ps(change + at, written,
-                              _mm512_mul_ps(_mm512_mul_ps(_mm512_sub_ps(slope, centre), weights), factor));
+        store(row + at, wide - at, weights);
+        store(change + at, wide - at, _mm512_mul_ps(_mm512_mul_ps(_mm512_sub_ps(slope, centre), weights), factor));
     }
 }
 

@@ -35,9 +35,15 @@ static int is_floats(const Shape *shape, npy_intp size) {
 #define INLINE static inline __attribute__((always_inline, target("avx512f")))
 #define EACH(at) for (npy_intp at = 0; at < length; at += LANES)
 #define LOAD(from, at) _mm512_maskz_loadu_ps(lanes_before(length - (at)), (from) + (at))
-#define STORE(to, at, value) _mm512_mask_storeu_ps((to) + (at), lanes_before(length - (at)), value)
+#define STORE(to, at, value) store((to) + (at), length - (at), value)
 
 INLINE __mmask16 lanes_before(npy_intp count) { return count >= LANES ? 0xffff : (__mmask16)((1u << count) - 1); }
+
+/* Under a mask a store takes several times as long. */
+INLINE void store(float *to, npy_intp count, __m512 value) {
+    if (count >= LANES) _mm512_storeu_ps(to, value);
+    else _mm512_mask_storeu_ps(to, lanes_before(count), value);
+}
 
 typedef struct {
     npy_intp rows, length, units, of_unit; /* of_unit: rows */

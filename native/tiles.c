@@ -84,9 +84,13 @@ typedef struct {
 INLINE void tile(const Tile *own, const int rows, const int wide, npy_intp over_rows, npy_intp over_inner) {
     __m512 sums[TALL][2];
     const __mmask16 masks[2] = {first_lanes(own->columns), first_lanes(own->columns - LANES)};
+    const int full = own->columns >= wide * LANES;
 #pragma GCC unroll 12
     for (int row = 0; row < rows; row++)
         for (int part = 0; part < wide; part++) sums[row][part] = _mm512_setzero_ps();
+#pragma GCC unroll 12
+    for (int row = 0; row < rows; row++) /* what is written will be there: a tenth of the time of short sums */
+        for (int part = 0; part < wide; part++) __builtin_prefetch(own->to + row * own->to_step + part * LANES, 1);
     const float *right = own->right, *lefts[TALL / 3]; /* one pointer for three rows: they stay in registers */
 #pragma GCC unroll 4
     for (int three = 0; three < TALL / 3; three++) lefts[three] = own->left + 3 * three * over_rows;
@@ -114,7 +118,9 @@ INLINE void tile(const Tile *own, const int rows, const int wide, npy_intp over_
                 const float *start = own->start + row * own->start_step + part * LANES;
                 sums[row][part] = _mm512_add_ps(_mm512_maskz_loadu_ps(masks[part], start), sums[row][part]);
             }
-            _mm512_mask_storeu_ps(own->to + row * own->to_step + part * LANES, masks[part], sums[row][part]);
+            float *to = own->to + row * own->to_step + part * LANES;
+            if (full) _mm512_storeu_ps(to, sums[row][part]); /* under a mask it takes several times as long */
+            else _mm512_mask_storeu_ps(to, masks[part], sums[row][part]);
         }
 }
 
