@@ -2,8 +2,14 @@
  * the input and of the state by tiles.  Eager mode computes the products of the input before the loop, for all steps;
  * here they are added up where those of the state are.
  *
+ * A thread keeps what it reads again soon, state, cell and gates, in memory of its own: rows of several threads that lie
+ * beside each other are fetched by all of them, which then take lines of the cache away from each other (two
+ * threads took as long as one).  For the same reason the gradient of the gates is laid out task by task.
+ *
  * Twin: `recurrent.c`, which knows packed sequences and processors without AVX-512.
  */
+
+#include <string.h>
 
 #include "recurrent.h"
 #include "tiles.h"
@@ -15,8 +21,9 @@ typedef struct {
     npy_intp steps, batch, size, inputs;
     npy_intp over_steps, over_rows; /* of the input, in elements */
     int reverse;
-    const float *input, *of_input, *of_state, *bias, *initial, *grad;
-    float *state, *cell, *gates, *cells, *output, *change;
+    int failed;
+    const float *input, *of_input, *of_state, *bias, *initial, *before, *grad;
+    float *state, *cell, *gates, *cells, *output, *change, *gathered;
 } Layer;
 
 /* to (rows x columns) = left @ strips, added to it if `add`. */
@@ -27,36 +34,74 @@ static void by_strips(npy_intp rows, npy_intp inner, npy_intp columns, Matrix le
                        to + first, to_step, add ? to + first : NULL, to_step);
 }
 
+#define APART 1024 /* floats between what threads write */
+
+/* Memory of a task: so many floats for each row, and space around. */
+static float *own_memory(npy_intp rows, npy_intp floats) {
+    return scratch_take((size_t)(rows * floats + 2 * APART) * sizeof(float));
+}
+
 /* Items are rows of the batch. */
 static void forward_part(void *context, npy_intp first, npy_intp last) {
-    const Layer *all = context;
+    Layer *all = context;
     const npy_intp size = all->size, rows = last - first;
+    float *memory = own_memory(rows, 6 * size);
+    if (memory == NULL) return (void)__atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+    float *state = memory + APART, *cell = state + rows * size, *gates = cell + rows * size;
+    memcpy(state, all->state + first * size, (size_t)(rows * size) * sizeof(float));
+    memcpy(cell, all->cell + first * size, (size_t)(rows * size) * sizeof(float));
     for (npy_intp step = 0; step < all->steps; step++) {
         const npy_intp time = all->reverse ? all->steps - 1 - step : step, place = time * all->batch + first;
         const Matrix input = {all->input + time * all->over_steps + first * all->over_rows, all->over_rows, 0};
-        float *gates = all->gates + place * 4 * size;
         by_strips(rows, all->inputs, 4 * size, input, all->of_input, gates, 4 * size, 0);
-        by_strips(rows, size, 4 * size, (Matrix){all->state + first * size, size, 0}, all->of_state, gates, 4 * size, 1);
+        by_strips(rows, size, 4 * size, (Matrix){state, size, 0}, all->of_state, gates, 4 * size, 1);
         for (npy_intp row = 0; row < rows; row++)
-            lstm_row(gates + row * 4 * size, all->bias, all->cell + (first + row) * size, all->cells + (place + row) * size,
-                     all->output + (place + row) * size, all->state + (first + row) * size, size);
+            lstm_row(gates + row * 4 * size, all->bias, cell + row * size, all->cells + (place + row) * size,
+                     all->output + (place + row) * size, state + row * size, size);
+        memcpy(all->gates + place * 4 * size, gates, (size_t)(rows * 4 * size) * sizeof(float));
     }
+    memcpy(all->state + first * size, state, (size_t)(rows * size) * sizeof(float));
+    memcpy(all->cell + first * size, cell, (size_t)(rows * size) * sizeof(float));
+    scratch_give(memory);
 }
 
+/* Change and output are laid out task by task, then step by step; to `output` goes the state before each step. */
 static void backward_part(void *context, npy_intp first, npy_intp last) {
-    const Layer *all = context;
-    const npy_intp size = all->size, rows = last - first;
+    Layer *all = context;
+    const npy_intp size = all->size, rows = last - first, own = first * all->steps;
+    float *memory = own_memory(rows, 3 * size);
+    if (memory == NULL) return (void)__atomic_store_n(&all->failed, 1, __ATOMIC_RELAXED);
+    float *state = memory + APART, *cell = state + rows * size, *unread = cell + rows * size;
+    memcpy(state, all->state + first * size, (size_t)(rows * size) * sizeof(float));
+    memcpy(cell, all->cell + first * size, (size_t)(rows * size) * sizeof(float));
+    memcpy(all->output + own * size, all->before + first * size, (size_t)(rows * size) * sizeof(float));
     for (npy_intp step = all->steps - 1; step >= 0; step--) {
         const npy_intp time = all->reverse ? all->steps - 1 - step : step, place = time * all->batch + first;
         const npy_intp earlier = place + (all->reverse ? all->batch : -all->batch);
         const float *before = step ? all->cells + earlier * size : all->initial + first * size;
-        float *change = all->change + place * 4 * size;
+        float *change = all->change + (own + step * rows) * 4 * size;
+        float *output = step + 1 < all->steps ? all->output + (own + (step + 1) * rows) * size : unread;
         for (npy_intp row = 0; row < rows; row++)
             lstm_row_back(all->gates + (place + row) * 4 * size, all->cells + (place + row) * size, before + row * size,
-                          all->grad == NULL ? NULL : all->grad + (place + row) * size,
-                          all->state + (first + row) * size, all->cell + (first + row) * size, change + row * 4 * size,
-                          all->output + (place + row) * size, size);
-        by_strips(rows, 4 * size, size, (Matrix){change, 4 * size, 0}, all->of_state, all->state + first * size, size, 0);
+                          all->grad == NULL ? NULL : all->grad + (place + row) * size, state + row * size,
+                          cell + row * size, change + row * 4 * size, output + row * size, size);
+        by_strips(rows, 4 * size, size, (Matrix){change, 4 * size, 0}, all->of_state, state, size, 0);
+    }
+    memcpy(all->state + first * size, state, (size_t)(rows * size) * sizeof(float));
+    memcpy(all->cell + first * size, cell, (size_t)(rows * size) * sizeof(float));
+    scratch_give(memory);
+}
+
+/* The rows of the input, (batch, inputs) of each step, in the order of `backward_part`. */
+static void gather_part(void *context, npy_intp first, npy_intp last) {
+    const Layer *all = context;
+    const npy_intp rows = last - first;
+    float *to = all->gathered + first * all->steps * all->inputs;
+    for (npy_intp step = 0; step < all->steps; step++) {
+        const npy_intp time = all->reverse ? all->steps - 1 - step : step;
+        for (npy_intp row = 0; row < rows; row++, to += all->inputs)
+            memcpy(to, all->input + time * all->over_steps + (first + row) * all->over_rows,
+                   (size_t)all->inputs * sizeof(float));
     }
 }
 
@@ -123,33 +168,39 @@ PyObject *taper_lstm_layer(PyObject *self, PyObject *const *args, Py_ssize_t cou
     scratch_give(of_input);
     scratch_give(of_state);
     Py_END_ALLOW_THREADS;
-    if (of_input == NULL || of_state == NULL) return PyErr_NoMemory();
+    if (of_input == NULL || of_state == NULL || all.failed) return PyErr_NoMemory();
     Py_RETURN_TRUE;
 }
 
-/* lstm_layer_back(steps, of_state, to_state, to_cell, gates, cells, first cells, grad or None, change, output, reverse):
- * the gradients of state and cell are those of the last ones, and become those of the first; change, the gradient of the
- * gates, and output are written. */
+/* lstm_layer_back(input, of_state, to_state, to_cell, gates, cells, first state, first cells, grad or None, change,
+ * before, rows, reverse): the gradients of state and cell are those of the last ones, and become those of the first.
+ * Written are change, the gradient of the gates, the state before each step, and the rows of the input, all three
+ * with the rows in one order of their own. */
 PyObject *taper_lstm_layer_back(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Layer all = {0};
-    if (count != 11) return PyErr_Format(PyExc_TypeError, "lstm_layer_back takes 11 arguments");
-    const Py_ssize_t steps = PyLong_AsSsize_t(args[0]);
-    if (PyErr_Occurred()) return NULL;
-    if (!read_sizes(args[2], steps, &all)) Py_RETURN_NONE;
+    if (count != 13) return PyErr_Format(PyExc_TypeError, "lstm_layer_back takes 13 arguments");
+    if (!PyArray_CheckExact(args[0]) || PyArray_NDIM((PyArrayObject *)args[0]) != 3 ||
+        !read_sizes(args[2], PyArray_DIM((PyArrayObject *)args[0], 0), &all) || !read_input(args[0], &all))
+        Py_RETURN_NONE;
     const npy_intp size = all.size, rows = all.steps * all.batch;
     if (!(all.of_state = floats(args[1], 4 * size * size, 0)) || !(all.state = floats(args[2], all.batch * size, 1)) ||
         !(all.cell = floats(args[3], all.batch * size, 1)) || !(all.gates = floats(args[4], rows * 4 * size, 0)) ||
-        !(all.cells = floats(args[5], rows * size, 0)) || !(all.initial = floats(args[6], all.batch * size, 0)) ||
-        (args[7] != Py_None && !(all.grad = floats(args[7], rows * size, 0))) ||
-        !(all.change = floats(args[8], rows * 4 * size, 1)) || !(all.output = floats(args[9], rows * size, 1)))
+        !(all.cells = floats(args[5], rows * size, 0)) || !(all.before = floats(args[6], all.batch * size, 0)) ||
+        !(all.initial = floats(args[7], all.batch * size, 0)) ||
+        (args[8] != Py_None && !(all.grad = floats(args[8], rows * size, 0))) ||
+        !(all.change = floats(args[9], rows * 4 * size, 1)) || !(all.output = floats(args[10], rows * size, 1)) ||
+        !(all.gathered = floats(args[11], rows * all.inputs, 1)))
         Py_RETURN_NONE;
-    all.reverse = args[10] == Py_True;
+    all.reverse = args[12] == Py_True;
     float *of_state;
     Py_BEGIN_ALLOW_THREADS;
     all.of_state = of_state = in_strips(all.of_state, 4 * size, size, 0);
-    if (of_state != NULL) pool_run(backward_part, &all, all.batch, rows_of_task(all.batch));
+    if (of_state != NULL) {
+        pool_run(backward_part, &all, all.batch, rows_of_task(all.batch));
+        pool_run(gather_part, &all, all.batch, rows_of_task(all.batch));
+    }
     scratch_give(of_state);
     Py_END_ALLOW_THREADS;
-    if (of_state == NULL) return PyErr_NoMemory();
+    if (of_state == NULL || all.failed) return PyErr_NoMemory();
     Py_RETURN_TRUE;
 }

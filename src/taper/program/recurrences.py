@@ -59,32 +59,20 @@ def _gradients(input: Any, *arguments: Any) -> Any:
     count = steps * batch * size
     to_state = np.zeros_like(hx) if to_last is None else to_last.copy()
     cell = np.zeros_like(cx) if to_cell is None else to_cell.copy()
-    change, output = (np.empty((steps * batch, wide), np.float32) for wide in (4 * size, size))
+    # In one order of their own, which sums over all rows do not see.
+    change, before, rows = (
+        np.empty((steps * batch, wide), np.float32) for wide in (4 * size, size, width)
+    )
     grad = None if grad is None else np.ascontiguousarray(grad)
-    given = (of_state, to_state, cell, workspace[: 4 * count], workspace[4 * count :], cx, grad)
-    if native.lstm_layer_back(steps, *given, change, output, reverse) is None:
+    given = (of_state, to_state, cell, workspace[: 4 * count], workspace[4 * count :], hx, cx, grad)
+    if needs[0] or not native.lstm_layer_back(input, *given, change, before, rows, reverse):
         return mkldnn_rnn_layer_all(input, *arguments)
     found: list[Any] = [None] * 5 + [to_state, cell]
-    if needs[0]:
-        found[0] = np.matmul(change, of_input).reshape(input.shape)
     if needs[1]:
-        found[1] = np.matmul(change.T, input.reshape(-1, width))
+        found[1] = np.matmul(change.T, rows)
     if needs[2]:
-        found[2] = _state_gradient(change, output, hx, batch, reverse)
+        found[2] = np.matmul(change.T, before)
     if needs[3] or needs[4]:
         found[3] = add_blocks(change, (0,), False, change.dtype)
         found[4] = found[3].copy()
     return [each if needed else None for each, needed in zip(found, needs, strict=True)]
-
-
-def _state_gradient(change: Any, output: Any, hx: Any, batch: int, reverse: bool) -> Any:
-    """The gradient of the state's weight: each step has the output of the one before as its state."""
-    first, later, before = change[:batch], change[batch:], output[:-batch]
-    if reverse:
-        first, later, before = change[-batch:], change[:-batch], output[batch:]
-    if not len(later):
-        return np.matmul(first.T, hx)
-    found = np.matmul(later.T, before)
-    if hx.any():
-        found += np.matmul(first.T, hx)
-    return found
