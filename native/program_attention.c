@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "floats.h" /* of src/taper/program */
 #include "program_steps.h"
 #include "tiles.h"
 
@@ -23,6 +24,7 @@
 #define MOST_SCORES 16384   /* of a head: two such matrices stay in the second-level cache */
 #define MOST_WIDTH 256
 #define VECTORS __attribute__((target("avx512f")))
+#undef INLINE
 #define INLINE static inline __attribute__((always_inline, target("avx512f")))
 
 /* (batch, heads, rows, width) with steps in elements; elements of a row lie in one piece. */
@@ -63,6 +65,12 @@ static npy_intp last_of(const Attention *all, npy_intp first) {
 
 /* How many keys the rows before `last` see. */
 static npy_intp seen(const Attention *all, npy_intp last) { return all->causal ? last : all->keys; }
+
+/* How many scores are computed for them: whole registers, which are stored without a mask. */
+static npy_intp computed(const Attention *all, npy_intp seen) {
+    const npy_intp whole = (seen + LANES - 1) / LANES * LANES;
+    return whole < all->keys ? whole : all->keys;
+}
 
 INLINE __mmask16 lanes_before(npy_intp count) {
     return count >= LANES ? 0xffff : count <= 0 ? 0 : (__mmask16)((1u << count) - 1);
@@ -110,19 +118,28 @@ INLINE float weights_of(float *row, npy_intp count, npy_intp wide, float scale, 
     return _mm512_reduce_add_ps(total);
 }
 
+/* The logarithms of the sums of exponentials. */
+VECTORS static void note_sums(const Attention *all, npy_intp batch, npy_intp head, npy_intp first, npy_intp rows,
+                              const float *total, const float *most) {
+    float found[LANES];
+    for (int lane = 0; lane < LANES; lane++) found[lane] = log_float(lane < rows ? total[lane] : 1.0f) + most[lane];
+    for (npy_intp row = 0; row < rows; row++) *row_at(&all->sums, batch, head, first + row) = found[row];
+}
+
 VECTORS static void forward_rows(const Attention *all, npy_intp batch, npy_intp head, npy_intp first, Matrix keys,
                                  float *scores) {
     const npy_intp last = last_of(all, first), rows = last - first, wide = seen(all, last), width = all->width;
-    float most[TALL], total[TALL];
-    multiply_tiles(rows, width, wide, matrix_at(all, QUERY, batch, head, first), keys, scores, keys.step, NULL, 0);
+    const npy_intp scored = computed(all, wide);
+    float most[LANES] = {0}, total[LANES] = {0};
+    multiply_tiles(rows, width, scored, matrix_at(all, QUERY, batch, head, first), keys, scores, keys.step, NULL, 0);
     for (npy_intp row = 0; row < rows; row++)
-        total[row] = weights_of(scores + row * keys.step, seen(all, first + row + 1), wide, all->scale, &most[row]);
+        total[row] = weights_of(scores + row * keys.step, seen(all, first + row + 1), scored, all->scale, &most[row]);
     const npy_intp step = all->of[OUTPUT].step[2];
     float *to = row_at(&all->of[OUTPUT], batch, head, first);
     multiply_tiles(rows, wide, width, (Matrix){scores, keys.step, 0}, matrix_at(all, VALUE, batch, head, 0), to, step,
                    NULL, 0);
+    if (all->sums.data != NULL) note_sums(all, batch, head, first, rows, total, most);
     for (npy_intp row = 0; row < rows; row++, to += step) {
-        if (all->sums.data != NULL) *row_at(&all->sums, batch, head, first + row) = logf(total[row]) + most[row];
         const __m512 part = _mm512_set1_ps(1.0f / total[row]);
         for (npy_intp at = 0; at < width; at += LANES) {
             const __mmask16 mask = lanes_before(width - at);
@@ -172,14 +189,14 @@ INLINE void slopes_of(float *row, float *change, npy_intp count, npy_intp wide, 
 VECTORS static void backward_rows(const Attention *all, npy_intp batch, npy_intp head, npy_intp first, Matrix keys,
                                   Matrix values, float *weights, float *change) {
     const npy_intp last = last_of(all, first), rows = last - first, wide = seen(all, last), width = all->width;
-    const npy_intp step = keys.step;
+    const npy_intp step = keys.step, scored = computed(all, wide);
     weights += first * step, change += first * step;
-    multiply_tiles(rows, width, wide, matrix_at(all, QUERY, batch, head, first), keys, weights, step, NULL, 0);
-    multiply_tiles(rows, width, wide, matrix_at(all, GRAD, batch, head, first), values, change, step, NULL, 0);
+    multiply_tiles(rows, width, scored, matrix_at(all, QUERY, batch, head, first), keys, weights, step, NULL, 0);
+    multiply_tiles(rows, width, scored, matrix_at(all, GRAD, batch, head, first), values, change, step, NULL, 0);
     for (npy_intp row = 0; row < rows; row++) {
         const float mean = dot(row_at(&all->of[GRAD], batch, head, first + row),
                                row_at(&all->of[OUTPUT], batch, head, first + row), width);
-        slopes_of(weights + row * step, change + row * step, seen(all, first + row + 1), wide, all->scale,
+        slopes_of(weights + row * step, change + row * step, seen(all, first + row + 1), scored, all->scale,
                   *row_at(&all->sums, batch, head, first + row), mean);
     }
     multiply_tiles(rows, wide, width, (Matrix){change, step, 0}, matrix_at(all, KEY, batch, head, 0),

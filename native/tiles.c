@@ -84,7 +84,7 @@ typedef struct {
 INLINE void tile(const Tile *own, const int rows, const int wide, npy_intp over_rows, npy_intp over_inner) {
     __m512 sums[TALL][2];
     const __mmask16 masks[2] = {first_lanes(own->columns), first_lanes(own->columns - LANES)};
-    const int full = own->columns >= wide * LANES;
+    const int full[2] = {own->columns >= LANES, own->columns >= 2 * LANES};
 #pragma GCC unroll 12
     for (int row = 0; row < rows; row++)
         for (int part = 0; part < wide; part++) sums[row][part] = _mm512_setzero_ps();
@@ -119,7 +119,7 @@ INLINE void tile(const Tile *own, const int rows, const int wide, npy_intp over_
                 sums[row][part] = _mm512_add_ps(_mm512_maskz_loadu_ps(masks[part], start), sums[row][part]);
             }
             float *to = own->to + row * own->to_step + part * LANES;
-            if (full) _mm512_storeu_ps(to, sums[row][part]); /* under a mask it takes several times as long */
+            if (full[part]) _mm512_storeu_ps(to, sums[row][part]); /* under a mask it takes several times as long */
             else _mm512_mask_storeu_ps(to, masks[part], sums[row][part]);
         }
 }
