@@ -10,8 +10,6 @@
 
 #define GRAIN 8192 /* elements of a chunk for the pool */
 
-#define ROOT_HALF 0.70710678118654752f
-#define PDF 0.39894228040143268f /* the density of the normal distribution at zero */
 #define TANH_SCALE 0.79788456080286536
 #define CUBE 0.044715
 
@@ -59,9 +57,8 @@ FLOAT_CURVE(logistic, logistic_float(x))
 FLOAT_CURVE(silu, x *logistic_float(x))
 FLOAT_SLOPE(silu_backward, g *silu_slope(x, logistic_float(x)))
 FLOAT_CURVE(erf, erf_float(x))
-FLOAT_CURVE(gelu, x *((1.0f + erf_roughly_float(x * ROOT_HALF)) * 0.5f))
-FLOAT_SLOPE(gelu_backward, ((1.0f + erf_roughly_float(x * ROOT_HALF)) * 0.5f +
-                            x * (exp_float(x * x * -0.5f) * PDF)) * g)
+FLOAT_CURVE(gelu, gelu_float(x))
+FLOAT_SLOPE(gelu_backward, (normal_share(x) + x * (exp_float(x * x * -0.5f) * NORMAL_DENSITY)) * g)
 FLOAT_CURVE(gelu_tanh, x *((1.0f + tanh_float(TANH_ARGUMENT(x))) * 0.5f))
 FLOAT_SLOPE(gelu_tanh_backward, g *gelu_slope(x, tanh_float(TANH_ARGUMENT(x))))
 SLOPE(logistic_backward, g *((T)1 - x) * x) /* x: the result */
