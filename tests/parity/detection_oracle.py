@@ -29,3 +29,4 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torc
 def use_nms(torchvision: Any) -> None:
     """Let torchvision's detectors choose boxes by the function above."""
     torchvision.ops.boxes.nms = torchvision.ops.nms = nms
+    torch._dynamo.config.disable = True  # it would compile the pooling of regions
