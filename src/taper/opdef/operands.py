@@ -344,7 +344,10 @@ def _with_number_first(op: Op, arguments: tuple[Any, ...]) -> Any:
         common = dtypes.default.float
     if op.check is not None:
         op.check(common, [arguments[0], *others])
-    number = wrap(scalar_array(arguments[0], common.numpy))
+    dtype = common.numpy
+    if dtype in LOW_PRECISION and others[0].ndim:
+        dtype = FLOAT32  # a gradient multiplies by what is not rounded
+    number = wrap(scalar_array(arguments[0], dtype))
     return op.call(op.function, (number, *arguments[1:]))
 
 
