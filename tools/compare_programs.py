@@ -167,6 +167,11 @@ class Program:
         names = names_of(self.theirs.space, is_tensor)
         return [self.theirs.space[each] for each in names if re.search(rf"\b{each}\b", line)]
 
+    def factor(self, line: str) -> float:
+        """Return the factor of bounds: where float32 comes from half precision, that is rounded."""
+        halves = {"torch.float16", "torch.bfloat16"}
+        return 800.0 if halves & {str(each.dtype) for each in self.read_by(line)} else 10.0
+
     def double(self, line: str) -> float:
         """Return the bound of float64: where it comes from float32 too, that is what is rounded."""
         kinds = {str(each.dtype) for each in self.read_by(line)}
@@ -183,7 +188,8 @@ class Program:
         mine, expected = self.ours.space, self.theirs.space
         if mine.get("result") is not None or expected.get("result") is not None:
             found, wanted = mine.get("result"), expected.get("result")
-            yield from differences(found, wanted, factor=10.0, double=self.double(line))
+            options = {"factor": self.factor(line), "double": self.double(line)}
+            yield from differences(found, wanted, **options)
         names = names_of(expected, lambda each: True)
         if names != names_of(mine, lambda each: True):
             yield "names", "another set of names"

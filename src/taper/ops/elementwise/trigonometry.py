@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.elements import ONE
+from taper.arrays.elements import LOW_PRECISION, ONE, in_float32
 from taper.arrays.layouts import PRESERVED
 from taper.arrays.native import curve
 from taper.arrays.scalars import type_name
@@ -233,7 +233,7 @@ def tanh_backward(grad_output: Array, output: Array) -> Array:
     """Compute the gradient of tanh."""
     if (found := _tanh_backward(output, grad_output)) is not None:
         return found
-    slope = np.square(output)
+    slope = np.square(in_float32(output)[0] if output.dtype in LOW_PRECISION else output)
     slope = np.subtract(ONE, slope, slope if slope.ndim else None)
     if slope.dtype.kind == "c":
         slope = np.conjugate(slope)

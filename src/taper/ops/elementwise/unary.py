@@ -520,6 +520,8 @@ def sigmoid_backward(grad_output: Array, output: Array) -> Array:
     if (found := _sigmoid_backward(output, grad_output)) is not None:
         return found
     if output.dtype in LOW_PRECISION:
+        if grad_output.dtype is not output.dtype:  # a tangent of another dtype
+            return sigmoid_backward(grad_output, *in_float32(output))
         if output.dtype == np.float16:  # rounded after every step, as in PyTorch
             return grad_output * (output.dtype.type(1) - output) * output
         return sigmoid_backward(*in_float32(grad_output, output)).astype(output.dtype)
