@@ -167,7 +167,10 @@ def tensors_in(value: Any) -> list[Any]:
 
 def array_of(tensor: Any) -> np.ndarray:
     # A copy, since PyTorch refuses to resize memory that it has once lent to NumPy.
-    tensor = tensor.detach().resolve_conj().resolve_neg().clone()
+    tensor = tensor.detach()
+    if str(tensor.layout) != "torch.strided":
+        tensor = tensor.to_dense()
+    tensor = tensor.resolve_conj().resolve_neg().clone()
     half = str(tensor.dtype) in ("torch.bfloat16", "torch.float16")
     return np.asarray((tensor.float() if half else tensor).numpy(force=True))
 
@@ -258,6 +261,10 @@ def tensor_differences(
             return
     if values and (where := far(ours, theirs, factor, own_scale, double)):
         yield "value", where
+    if str(theirs.layout) != "torch.strided":
+        if str(ours.layout) != str(theirs.layout):
+            yield "layout", f"{ours.layout} / {theirs.layout}"
+        return
     layouts = [(each.stride(), each.storage_offset()) for each in (ours, theirs)]
     if layouts[0] != layouts[1]:
         real = [i for i, size in enumerate(theirs.shape) if size > 1]

@@ -146,7 +146,7 @@ def _cast(grad: Any, dtype: Any, source: Node) -> Any:
                 "improved?  If so, please report an enhancement request to PyTorch.)"
             )
         # A copy, since others may have the complex gradient; with the strides of PyTorch's view.
-        grad = grad.real if isinstance(grad, Tensor) else array.copy().real
+        grad = grad.real if isinstance(grad, Tensor) else array.copy("K").real
         if grad.dtype == dtype:
             return grad
     return grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else grad.astype(dtype)

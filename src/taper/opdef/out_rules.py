@@ -111,7 +111,7 @@ def refuse_other_types(op: Op, others: Sequence[Any]) -> None:
     for position, (param, value) in enumerate(zip(op.params[1:], others, strict=True), 1):
         if param.kind == "tensor" and not isinstance(value, Tensor):
             raise TypeError(
-                f"{op.inplace_name}(): argument '{param.public_name}' (position {position}) must "
+                f"{op.label}_(): argument '{param.public_name}' (position {position}) must "
                 f"be Tensor, not {type_name(value)}"
             )
 

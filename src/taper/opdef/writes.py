@@ -180,8 +180,7 @@ def _checked_write(
     """
     target: Tensor = arguments[0]
     try:
-        if write is not None:
-            refuse_other_types(op, arguments[1:])
+        refuse_other_types(op, arguments[1:])
         refuse_written_input(op, target, arguments[1:])
         if write is None:
             result = compute(op, arguments)

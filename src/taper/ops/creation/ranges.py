@@ -54,7 +54,7 @@ def _real(value: Any) -> Any:
 
 def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
     """Count the values that `arange` gives."""
-    if which.is_complex:
+    if which in _UNCOUNTABLE or which.is_complex:
         raise no_kernel("arange_cpu", which)
     if step == 0:
         raise RuntimeError("step must be nonzero")
@@ -77,8 +77,6 @@ def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
 
 def _steps(start: Any, step: Any, count: int, which: dtypes.dtype) -> np.ndarray:
     """Compute `start`, `start + step` ..., each from the start, not from the one before."""
-    if which in _UNCOUNTABLE:
-        raise no_kernel("arange_cpu", which)
     refuse_size((count,), which.numpy)
     indices = np.arange(count)
     if which.is_floating_point:
