@@ -120,7 +120,7 @@ class Program:
         )
 
     def is_gelu_of_infinity(self, line: str) -> bool:
-        """Whether a line takes gelu of infinity: in PyTorch nan or infinity, by size and strides."""
+        """Whether a line takes gelu of infinity: nan or infinity by size and strides in PyTorch."""
         return "gelu" in line and any(np.isinf(array_of(each)).any() for each in self.read_by(line))
 
     def is_singular(self, line: str) -> bool:

@@ -192,7 +192,7 @@ def refuse_saving(op: Op, arguments: Sequence[Any]) -> None:
                     raise RuntimeError(INFERENCE_SAVED)
 
 
-def _refuse_stale_views(arguments: Sequence[Any]) -> None:
+def refuse_stale_views(arguments: Sequence[Any]) -> None:
     """Raise for a view without a valid history; PyTorch looks for it before computing."""
     if not local.state.mode & NO_GRAD:
         for each in flat(arguments):
@@ -274,7 +274,7 @@ def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
 
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
     """Return PyTorch's words for what NumPy refused, or for what is refused before computing."""
-    _refuse_stale_views(arguments)
+    refuse_stale_views(arguments)
     refuse_saving(op, arguments)
     if is_without_kernel(error) and op.layout is ELEMENTWISE:
         tensors = [each for each in flat(arguments) if isinstance(each, Tensor)]

@@ -60,7 +60,9 @@ def integer_indices(
                     f"The shape of the mask {list(each.shape)} at index {dim} does not match the "
                     f"shape of the indexed tensor {list(shape)} at index {at}"
                 )
-        found.extend(each.nonzero())
+        found.extend(each.nonzero() if each.ndim else ())  # without dimensions: it picks none
+    if warn and not any(each is not None for each in found):
+        raise RuntimeError("ntensor >= 3 INTERNAL ASSERT FAILED: no index is left")
     if len(found) > len(shape):
         raise IndexError(
             f"too many indices for tensor of dimension {len(shape)} (got {len(found)})"
@@ -264,6 +266,9 @@ def write_at(
         if values.dtype != target.dtype:
             number = filler(values.item(), dtypes.FROM_NUMPY[target.dtype])
             values = np.full(values.shape, number, target.dtype)
+        if not places:
+            np.copyto(target, values.reshape(()), where=indices[0])  # type: ignore[arg-type]
+            return
     elif values.dtype != target.dtype:
         if 0 not in target.shape:  # shapes are checked here, indices only when they are used
             starts = [None if each is None else np.zeros_like(each) for each in places]

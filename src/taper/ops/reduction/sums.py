@@ -80,12 +80,12 @@ def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
     """Repeat the gradient of a sum along what was reduced."""
     if not shape:
         return grad
-    if grad.__class__ is ndarray and grad.flags.c_contiguous:
+    if grad.__class__ is ndarray and grad.flags.c_contiguous and 0 not in grad.strides:
         axes = axes_of(dim, len(shape))
         strides = [0] * len(shape)
         step = grad.itemsize
         for axis in range(len(shape) - 1, -1, -1):
-            if axis not in axes:
+            if axis not in axes or shape[axis] == 1:
                 strides[axis] = step
                 step *= shape[axis]
         return ndarray(shape, grad.dtype, grad, 0, strides)
