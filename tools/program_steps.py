@@ -2,9 +2,9 @@
 
 A line of `program_steps.txt` has holes.  For tensors: `{a}` any, `{x}` a floating or complex one,
 `{r}` a floating, `{c}` a complex one, `{k}` one of integers, `{w}` one that may be written, `{b}`
-one that broadcasts with the last one named.  `{dim}` is a dim of that, `{new}` a new name, `{size}`
-a shape, `{count}` a small number; the file defines other holes.  What PyTorch leaves undefined is
-left out: uninitialised memory, and strides that overlap.
+one that broadcasts with the last one named.  `{dim}` is a dim of that, `{new}` a new name, `{same}`
+that name again, `{size}` a shape, `{count}` a small number; the file defines other holes.  What
+PyTorch leaves undefined is left out: uninitialised memory, and strides that overlap.
 """
 
 from __future__ import annotations
@@ -156,7 +156,9 @@ def read_sections() -> tuple[dict[str, tuple[int, list[str]]], dict[str, list[st
 
 GROUPS, HOLES = read_sections()
 # Groups whose lines are not run under another mode.
-ALONE = "create module backward loss net train part forward out cast default".split()
+ALONE = (
+    "create module backward loss net train part part_of forward out cast default slope half tuned"
+).split()
 
 
 def names_of(namespace: dict[str, Any], test: Any) -> list[str]:
@@ -189,6 +191,8 @@ class Steps:
             return self.filled(draw.choice(HOLES[name]))
         if name == "new":
             self.count += 1
+            return f"t{self.count}"
+        if name == "same":
             return f"t{self.count}"
         if name == "dim":
             dims = self.last.dim() if self.last is not None else 0

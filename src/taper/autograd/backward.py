@@ -94,7 +94,7 @@ def _roots(outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> 
         node, nr = _edge(output)
         if grad is not None:
             _check_grad(grad, shape, dtype, position)
-        elif node is not None:
+        elif node is not None or (isinstance(output, Tensor) and requires_grad(output)):
             grad = _implicit_grad_for(output, shape, dtype)
             if create_graph and isinstance(output, Tensor):
                 options = {"pin_memory": False, "memory_format": preserve_format}

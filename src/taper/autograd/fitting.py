@@ -145,7 +145,10 @@ def _cast(grad: Any, dtype: Any, source: Node) -> Any:
                 "grad_is_complex) to be true, but got false.  (Could this error message be "
                 "improved?  If so, please report an enhancement request to PyTorch.)"
             )
-        grad = grad.real
+        # A copy, since others may have the complex gradient; with the strides of PyTorch's view.
+        grad = grad.real if isinstance(grad, Tensor) else array.copy("K").real
+        if grad.dtype == dtype:
+            return grad
     return grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else cast(grad, dtype)
 
 

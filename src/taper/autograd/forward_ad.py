@@ -151,6 +151,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             )
     if level is not None and level != current:
         raise RuntimeError("Invalid level given to _make_dual")
+    dual = dual_of(tensor)
     check_size(tensor, tangent)
     if tangent_of(tangent) is not None:
         raise RuntimeError(
@@ -162,7 +163,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
             f"same level {current} is not supported."
         )
-    dual = dual_of(tensor)
     if are_visible():
         set_tangent(dual, laid_out(tangent, tensor))
     return dual

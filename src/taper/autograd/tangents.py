@@ -79,7 +79,9 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
 
 
 # Operators that PyTorch gives a number as a tensor, which autograd sees.
-_WITH_NUMBERS = frozenset(("add", "div", "mul", "sub"))
+_WITH_NUMBERS = frozenset("add copysign div fmod mul remainder rsub sub xlogy".split())
+# Operators that PyTorch computes by copying into new tensors, which autograd sees.
+_COPIES = frozenset(("_to_copy", "clone", "constant_pad_nd", "sort"))
 
 
 def _is_unseen(op: Op, arguments: tuple[Any, ...]) -> bool:
@@ -87,7 +89,7 @@ def _is_unseen(op: Op, arguments: tuple[Any, ...]) -> bool:
 
     Transforms of `func` wrap them, and see the call.
     """
-    if local.state.transforms:
+    if local.state.transforms or op.label in _COPIES:
         return False
     values = [each for each in _flat(arguments) if isinstance(each, Tensor)]
     return all(each._counter is INFERENCE_COUNTER for each in values) and not (

@@ -167,6 +167,9 @@ class BatchedTensor(Tensor):
             return self._become(self.t()._whole)
 
 
+BatchedTensor.__name__ = "Tensor"  # errors about attributes say it
+
+
 def _example(array: np.ndarray) -> ExampleArray:
     if len(array):
         return np.ndarray.__getitem__(array, (0, ...)).view(ExampleArray)

@@ -23,7 +23,7 @@ from taper.autograd import detours, overrides
 from taper.autograd.meta import INFERENCE_SAVED
 from taper.autograd.provenance import is_internal
 from taper.autograd.state import NO_GRAD, local
-from taper.autograd.views import wants_grad
+from taper.autograd.views import gradient_edge, wants_grad
 from taper.factory import no_memory
 from taper.opdef import FLOAT, Op, files_of_declarations
 from taper.tensor import Tensor, array_of, element_strides, wrap
@@ -192,6 +192,14 @@ def refuse_saving(op: Op, arguments: Sequence[Any]) -> None:
                     raise RuntimeError(INFERENCE_SAVED)
 
 
+def refuse_stale_views(arguments: Sequence[Any]) -> None:
+    """Raise for a view without a valid history; PyTorch looks for it before computing."""
+    if not local.state.mode & NO_GRAD:
+        for each in flat(arguments):
+            if isinstance(each, Tensor) and wants_grad(each):
+                gradient_edge(each)
+
+
 def _refuse_sizes(op: Op, values: Mapping[str, Any]) -> None:
     """Raise if the gradient needs the length of a dimension that does not exist."""
     for name, dims in op.saved_sizes.items():
@@ -266,6 +274,7 @@ def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
 
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
     """Return PyTorch's words for what NumPy refused, or for what is refused before computing."""
+    refuse_stale_views(arguments)
     refuse_saving(op, arguments)
     if is_without_kernel(error) and op.layout is ELEMENTWISE:
         tensors = [each for each in flat(arguments) if isinstance(each, Tensor)]
@@ -344,7 +353,10 @@ def _with_number_first(op: Op, arguments: tuple[Any, ...]) -> Any:
         common = dtypes.default.float
     if op.check is not None:
         op.check(common, [arguments[0], *others])
-    number = wrap(scalar_array(arguments[0], common.numpy))
+    dtype = common.numpy
+    if dtype in LOW_PRECISION and others[0].ndim:
+        dtype = FLOAT32  # a gradient multiplies by what is not rounded
+    number = wrap(scalar_array(arguments[0], dtype))
     return op.call(op.function, (number, *arguments[1:]))
 
 

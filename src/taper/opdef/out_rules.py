@@ -24,11 +24,13 @@ from taper.tensor import Tensor, array_of, element_strides
 # order than they write, so that no input may be their output.
 _APART = frozenset(
     "cat gather index_add index_copy index_put index_reduce index_select kthvalue "
-    "linalg_cross masked_select put scatter_add take".split()
+    "linalg_cross masked_select put scatter scatter_add scatter_combined scatter_reduce "
+    "take".split()
 )
 # These copy the first tensor into the output before they do anything else.
 _START_AS_SELF = frozenset(
-    "addbmm addmm addmv baddbmm index_add index_copy index_reduce scatter_add".split()
+    "addbmm addmm addmv baddbmm index_add index_copy index_reduce scatter scatter_add "
+    "scatter_combined scatter_reduce".split()
 )
 # These finish reading before they write, or write what is not read again.
 _ANYWHERE = frozenset(
@@ -109,7 +111,7 @@ def refuse_other_types(op: Op, others: Sequence[Any]) -> None:
     for position, (param, value) in enumerate(zip(op.params[1:], others, strict=True), 1):
         if param.kind == "tensor" and not isinstance(value, Tensor):
             raise TypeError(
-                f"{op.inplace_name}(): argument '{param.public_name}' (position {position}) must "
+                f"{op.label}_(): argument '{param.public_name}' (position {position}) must "
                 f"be Tensor, not {type_name(value)}"
             )
 

@@ -49,7 +49,7 @@ from taper.device import strided
 from taper.opdef import Op
 from taper.opdef.backward import node_class
 from taper.opdef.nodes import TableNode
-from taper.opdef.operands import flat, is_without_kernel, refuse_saving
+from taper.opdef.operands import flat, is_without_kernel, refuse_saving, refuse_stale_views
 from taper.opdef.out_rules import (
     COMPARISONS,
     LEFT_TO_FALLBACK,
@@ -180,8 +180,7 @@ def _checked_write(
     """
     target: Tensor = arguments[0]
     try:
-        if write is not None:
-            refuse_other_types(op, arguments[1:])
+        refuse_other_types(op, arguments[1:])
         refuse_written_input(op, target, arguments[1:])
         if write is None:
             result = compute(op, arguments)
@@ -192,6 +191,7 @@ def _checked_write(
             # A forbidden write must first report whatever else is wrong.
             write(target._array.copy())
     except RuntimeError as error:
+        refuse_stale_views(arguments[1:])
         refuse_saving(op, arguments)
         if isinstance(error, NotImplementedError) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)

@@ -82,6 +82,8 @@ _SHOWN_AS = """
     __rdiv__:__rtruediv__ __rmul__:mul __ror__:bitwise_or __rxor__:bitwise_xor __str__:__repr__
     __sub__:sub __truediv__:div
 """
+# Methods whose function is called otherwise.
+_NAMED = {"__pow__": "pow", "__rtruediv__": "__rdiv__"}
 # Operators that leave it to the other operand if nobody has done their work.
 _OPERATORS = frozenset(
     f"__{way}{name}__"
@@ -308,6 +310,8 @@ def _methods() -> Iterator[tuple[str, Any, Any, bool]]:
         if isinstance(member, FunctionType):
             shown = _SHOWN.get(name, name)
             told = getattr(Tensor, shown, member)  # loads its family, if that is not there
+            if isinstance(told, FunctionType) and vars(Tensor).get(told.__name__) is not told:
+                told.__name__ = _NAMED.get(shown, shown)  # classes look at it
             yield f"torch.Tensor.{shown}", member, told, name in _OPERATORS
         elif isinstance(member, property):
             ways = ("__get__", member.fget), ("__set__", member.fset), ("__delete__", member.fdel)

@@ -641,16 +641,20 @@ def glu(self: Array, dim: int = -1) -> Array:
     return ELEMENTWISE(np.multiply(halves[0], logistic(halves[1])), halves)
 
 
-@op(node="GluBackwardBackward0", upcast=True, public=False, method=False)
+@op(node="GluBackwardBackward0", public=False, method=False)
 def glu_backward(grad_output: Array, self: Array, dim: int) -> Array:
     """Compute the gradient of glu."""
     first, second = _halves(self, dim)
-    share = logistic(second)
-    result = np.empty(self.shape, self.dtype)
+    if is_low(self):  # of the steps only the sigmoid is rounded
+        grad_output, first, second = in_float32(grad_output, first, second)
+        share = logistic(second).astype(self.dtype).astype(second.dtype)
+    else:
+        share = logistic(second)
+    result = np.empty(self.shape, share.dtype)
     by_first, by_second = _halves(result, dim)
     np.multiply(grad_output, share, by_first)
     np.multiply(by_first, np.multiply(np.subtract(ONE, share), first), by_second)
-    return result
+    return result.astype(self.dtype, copy=False)
 
 
 @derivative(glu, wrt="self")

@@ -1,11 +1,12 @@
 """softmax and log_softmax, with backward passes that are operators of their own.
 
 Row-major arrays of float32 are left to `native/rows.c`; float16 and bfloat16 are computed in
-float32 and rounded once.
+float32, and rounded where PyTorch rounds.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -54,7 +55,7 @@ def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
             last = "_lastdim" if axis == ndim - 1 or not ndim else ""
             kind = "log_softmax" if logarithm else "softmax"
             raise no_kernel(f"{kind}{last}_kernel_impl", array.dtype)
-        return _normalised(array.astype(FLOAT32), dim, logarithm).astype(array.dtype)
+        return _rounded_as_pytorch(array, axis, logarithm)
     if not ndim:
         return _shift_and_divide(array.reshape(1), 0, logarithm).reshape(())
     length = array.shape[axis]
@@ -63,6 +64,27 @@ def _normalised(array: np.ndarray, dim: int, logarithm: bool) -> np.ndarray:
         columns = _shift_and_divide(columns, 0, logarithm)
         return np.ascontiguousarray(columns.T).reshape(array.shape)
     return _shift_and_divide(array, axis, logarithm)
+
+
+# From so many elements behind the dimension on PyTorch divides what it has not rounded.
+_WIDE_STEP = 32
+
+
+def _rounded_as_pytorch(array: np.ndarray, axis: int, logarithm: bool) -> np.ndarray:
+    """Compute (log-)softmax of half precision: some steps are rounded before the result is."""
+    if not array.ndim:
+        return _rounded_as_pytorch(array.reshape(1), 0, logarithm).reshape(())
+    low, wide = array.dtype, array.astype(FLOAT32)
+    last = axis == array.ndim - 1
+    if last != logarithm or (not last and math.prod(array.shape[axis + 1 :]) >= _WIDE_STEP):
+        return _normalised(wide, axis, logarithm).astype(low)
+    shifted = wide - _largest(wide, axis, None, None, True)
+    powers = np.exp(shifted)
+    total = row_sums(powers, axis)
+    if logarithm:
+        total = np.log(total.astype(low).astype(FLOAT32)).astype(low)
+        return np.subtract(shifted, total.astype(FLOAT32)).astype(low)
+    return np.divide(powers.astype(low).astype(FLOAT32), total).astype(low)
 
 
 def _shift_and_divide(array: np.ndarray, axis: int, logarithm: bool) -> np.ndarray:

@@ -285,11 +285,7 @@ def names(self: Tensor) -> list[str]:
 def _write_each(
     function: str, target: Tensor, others: tuple[Any, ...], callable: Callable[..., Any]
 ) -> Tensor:
-    if requires_grad(target) or any(requires_grad(each) for each in others):
-        raise RuntimeError(
-            f"Can't call {function}() on Variable that requires grad. Use "
-            f"var.detach().{function}() instead."
-        )
+    _refuse_history(function, target, *others)
     array, which = target._array, target.dtype
     arrays = [_expanded(each._array, array.shape) for each in others]
     flat = [each.ravel().tolist() for each in (array, *arrays)]
@@ -320,9 +316,18 @@ def _cannot_expand(shape: tuple[int, ...], wanted: tuple[int, ...]) -> RuntimeEr
     )
 
 
+def _refuse_history(function: str, *tensors: Tensor) -> None:
+    if any(map(requires_grad, tensors)):
+        raise RuntimeError(
+            f"Can't call {function}() on Variable that requires grad. Use "
+            f"var.detach().{function}() instead."
+        )
+
+
 def _same_type(function: str, name: str, position: int, target: Tensor, other: Any) -> None:
     if not isinstance(other, Tensor):
         refuse(function, name, position, "Tensor", other)
+    _refuse_history(function, target, other)
     if other.dtype is not target.dtype:
         raise TypeError(
             f"{function}: expected {dtypes.type_name(target.dtype)} for '{name}' (got "

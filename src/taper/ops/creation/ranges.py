@@ -9,6 +9,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.device import META, strided
+from taper.dtypes import no_kernel
 from taper.factory import (
     allocate,
     finish,
@@ -53,6 +54,8 @@ def _real(value: Any) -> Any:
 
 def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
     """Count the values that `arange` gives."""
+    if which in _UNCOUNTABLE or which.is_complex:
+        raise no_kernel("arange_cpu", which)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -74,8 +77,6 @@ def _count(start: Any, end: Any, step: Any, which: dtypes.dtype) -> int:
 
 def _steps(start: Any, step: Any, count: int, which: dtypes.dtype) -> np.ndarray:
     """Compute `start`, `start + step` ..., each from the start, not from the one before."""
-    if which in _UNCOUNTABLE or which.is_complex:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{which.scalar_type}'")
     refuse_size((count,), which.numpy)
     indices = np.arange(count)
     if which.is_floating_point:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import FLOAT32, LOW_PRECISION
-from taper.arrays.foreign import has_elements
+from taper.arrays.elements import FLOAT32, LOW_PRECISION, is_low
+from taper.arrays.foreign import has_elements, is_array
 from taper.arrays.layouts import ELEMENTWISE, settled
 from taper.arrays.reduction import ABSENT
 from taper.opdef import (
@@ -39,6 +39,7 @@ from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import invalid_combination, scalar_array
 from taper.opdef.overloads import declare_overloads
 from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.number import scaled
 from taper.ops.elementwise.unary import zeros_like
 from taper.tensor import Tensor, array_of
 
@@ -135,7 +136,7 @@ def add_self(grad):
 
 @derivative(add, wrt="other")
 def add_other(grad, alpha):
-    return grad if alpha == 1 else grad * conj(alpha)
+    return grad if alpha == 1 else scaled(grad, conj(alpha))
 
 
 def refuse_bool(common: dtypes.dtype, operands: Sequence[Any]) -> None:
@@ -214,7 +215,7 @@ def sub_self(grad):
 
 @derivative(sub, wrt="other")
 def sub_other(grad, alpha):
-    return -grad if alpha == 1 else grad * -conj(alpha)
+    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
 
 
 alias("subtract", sub)
@@ -238,7 +239,7 @@ def rsub_tensor(self: Array, other: Array, alpha: Any = 1) -> Array:
 
 @derivative(rsub_tensor, wrt="self")
 def rsub_tensor_self(grad, alpha):
-    return -grad if alpha == 1 else grad * -conj(alpha)
+    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
 
 
 @derivative(rsub_tensor, wrt="other")
@@ -263,7 +264,7 @@ def rsub_scalar(self: Array, other: Operand, alpha: Any = 1) -> Array:
 
 @derivative(rsub_scalar, wrt="self")
 def rsub_scalar_self(grad, alpha):
-    return -grad if alpha == 1 else grad * -conj(alpha)
+    return -grad if alpha == 1 else scaled(grad, -conj(alpha))
 
 
 @composite(method=False)
@@ -365,9 +366,14 @@ def div_true_self(grad, other):
     return grad / conj(other)
 
 
+def _rounded_like(self: Any, other: Any) -> Any:
+    """Return what has no dimensions in the half precision of the other operand of a formula."""
+    return self.astype(other.dtype) if is_low(other) and is_array(self) else self
+
+
 @derivative(div_true, wrt="other")
 def div_true_other(grad, self, other):
-    share = (self / other) / other
+    share = (_rounded_like(self, other) / other) / other
     return -grad * conj(share)
 
 

@@ -37,6 +37,7 @@ from taper.opdef.operands import NUMBERS, invalid_combination, python_number
 from taper.opdef.writes import refuse_shape
 from taper.ops.elementwise.arithmetic import no_derivative
 from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.number import scaled
 from taper.ops.elementwise.unary import inside, zeros_like
 from taper.tensor import Tensor
 
@@ -219,12 +220,12 @@ def lerp_number(self: Array, end: Array, weight: Any) -> Array:
 
 @derivative(lerp_number, wrt="self")
 def lerp_number_self(grad, weight):
-    return grad * conj(1 - weight)
+    return scaled(grad, conj(1 - weight))
 
 
 @derivative(lerp_number, wrt="end")
 def lerp_number_end(grad, weight):
-    return grad * conj(weight)
+    return scaled(grad, conj(weight))
 
 
 @op(
@@ -323,12 +324,12 @@ def addcmul_self(grad):
 
 @derivative(addcmul, wrt="tensor1")
 def addcmul_tensor1(grad, tensor2, value):
-    return grad * conj(tensor2 * value)
+    return grad * conj(scaled(tensor2, value))
 
 
 @derivative(addcmul, wrt="tensor2")
 def addcmul_tensor2(grad, tensor1, value):
-    return grad * conj(tensor1 * value)
+    return grad * conj(scaled(tensor1, value))
 
 
 def _refuse_integer_division(common: dtypes.dtype, operands: Sequence[Any]) -> None:
@@ -375,7 +376,7 @@ def addcdiv_tensor1(grad, tensor2, value):
 
 @derivative(addcdiv, wrt="tensor2")
 def addcdiv_tensor2(grad, tensor1, tensor2, value):
-    return -grad * conj(tensor1 * value / (tensor2 * tensor2))
+    return -grad * conj(scaled(tensor1, value) / (tensor2 * tensor2))
 
 
 # --- copysign, heaviside ---------------------------------------------------------------------

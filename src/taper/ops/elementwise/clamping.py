@@ -27,6 +27,7 @@ from taper.opdef import (
     derivative,
     inplace_function,
     op,
+    tangent_of,
 )
 from taper.opdef.dtype_checks import COMPLEX, WIDE, all_of, not_implemented, refuse, refuse_overflow
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
@@ -52,7 +53,6 @@ def _real_only(name: str, kernel: str) -> Any:
 
 @op(
     promote=SAME,
-    tangent=POINTWISE,
     out=True,
     ufunc=np.maximum,
     check=_real_only("maximum", "maximum_cpu"),
@@ -93,7 +93,6 @@ def _halved_at_ties(grad: Any, self: Any, other: Any) -> Any:
 
 @op(
     promote=SAME,
-    tangent=POINTWISE,
     out=True,
     ufunc=np.minimum,
     check=_real_only("minimum", "minimum_cpu"),
@@ -130,7 +129,6 @@ def minimum_other(grad, self, other):
 
 @op(
     promote=SAME,
-    tangent=POINTWISE,
     out=True,
     ufunc=np.fmax,
     check=_real_only("fmax", "maximum_cpu"),
@@ -157,7 +155,6 @@ def fmax_other(grad, self, other):
 
 @op(
     promote=SAME,
-    tangent=POINTWISE,
     out=True,
     ufunc=np.fmin,
     check=_real_only("fmin", "minimum_cpu"),
@@ -180,6 +177,35 @@ def fmin_self(grad, self, other):
 @derivative(fmin, wrt="other")
 def fmin_other(grad, self, other):
     return outside(grad, (self <= other) | (other != other))
+
+
+def _chosen_tangent(chosen: Any, self_t: Any, other_t: Any) -> Any:
+    """Mix two tangents, of which one may be missing: `chosen` is the share of the first."""
+    given = self_t if other_t is None else other_t
+    share = chosen.to(given.dtype)
+    if other_t is None:
+        return self_t * share
+    return other_t + share * (-other_t if self_t is None else self_t - other_t)
+
+
+@tangent_of(maximum)
+def maximum_tangent(self, other, self_t, other_t):
+    return _chosen_tangent(where(self == other, 0.5, self > other), self_t, other_t)
+
+
+@tangent_of(minimum)
+def minimum_tangent(self, other, self_t, other_t):
+    return _chosen_tangent(where(self == other, 0.5, self < other), self_t, other_t)
+
+
+@tangent_of(fmax)
+def fmax_tangent(self, other, self_t, other_t):  # of equal elements it is not the gradient's share
+    return _chosen_tangent((self > other) | (other != other), self_t, other_t)
+
+
+@tangent_of(fmin)
+def fmin_tangent(self, other, self_t, other_t):
+    return _chosen_tangent((self <= other) | (other != other), self_t, other_t)
 
 
 # --- clamp -----------------------------------------------------------------------------------
@@ -265,7 +291,6 @@ def _refuse_complex(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     label="clamp",
     node="ClampBackward0",
     promote=SAME,
-    tangent=POINTWISE,
     out=True,
     public=False,
     method=False,
@@ -294,6 +319,24 @@ def clamp_tensors_bounds(grad, self, min, max, needs):
     if needs[1]:
         high = inside(grad, self > max if min is None else (self > max) | (max < min))
     return low, high
+
+
+@tangent_of(clamp_tensors)
+def clamp_tensors_tangent(self, min, max, self_t, min_t, max_t):
+    if max is None:
+        return _picked(self > min, self_t, min_t)
+    if min is None:
+        return _picked(self < max, self_t, max_t)
+    # nan moves with `self`
+    inner = _picked(self < min, min_t, _picked(self > max, max_t, self_t))
+    return _picked(min > max, max_t, inner)
+
+
+def _picked(mask: Any, one: Any, other: Any) -> Any:
+    """Pick from two tangents, of which one may be missing, or both."""
+    if one is None and other is None:
+        return None
+    return where(mask, *(0.0 if each is None else each for each in (one, other)))
 
 
 _clamp_numbers_in_place = inplace_function(clamp_numbers)
@@ -412,7 +455,6 @@ def clamp_min_number_self(grad, self, min):
     label="clamp_min",
     node="ClampMinBackward1",
     promote=SAME,
-    tangent=POINTWISE,
     out=True,
     ufunc=np.maximum,
     public=False,
@@ -433,6 +475,11 @@ def clamp_min_tensor_self(grad, self, min):
 @derivative(clamp_min_tensor, wrt="min")
 def clamp_min_tensor_min(grad, self, min):
     return inside(grad, self < min)
+
+
+@tangent_of(clamp_min_tensor)
+def clamp_min_tensor_tangent(self, min, self_t, min_t):
+    return _picked(self >= min, self_t, min_t)
 
 
 @op(
@@ -460,7 +507,6 @@ def clamp_max_number_self(grad, self, max):
     label="clamp_max",
     node="ClampMaxBackward1",
     promote=SAME,
-    tangent=POINTWISE,
     out=True,
     ufunc=np.minimum,
     public=False,
@@ -481,6 +527,11 @@ def clamp_max_tensor_self(grad, self, max):
 @derivative(clamp_max_tensor, wrt="max")
 def clamp_max_tensor_max(grad, self, max):
     return inside(grad, self > max)
+
+
+@tangent_of(clamp_max_tensor)
+def clamp_max_tensor_tangent(self, max, self_t, max_t):
+    return _picked(self <= max, self_t, max_t)
 
 
 def _checked(label: str, input: Any, bound: Any) -> Any:

@@ -64,9 +64,11 @@ def mul_scalar_self(grad: Any, other: complex) -> Any:
     return grad * other.conjugate()
 
 
-def scaled(values: Any, number: float) -> Any:
+def scaled(values: Any, number: complex) -> Any:
     """Multiply by a number in formulas, which half precision does not round first."""
-    return values * number if isinstance(values, Tensor) else mul_scalar(values, number)
+    if isinstance(values, Tensor) or (values.itemsize > 2 and values.dtype.kind in "fc"):
+        return values * number
+    return mul_scalar(values, number)
 
 
 @op(node="DivBackward1", tangent=LINEAR, upcast=True, public=False, method=False)

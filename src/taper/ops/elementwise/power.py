@@ -33,7 +33,7 @@ from taper.opdef.operands import NUMBERS, invalid_combination, python_number, sc
 from taper.opdef.writes import warn_of_resize
 from taper.ops.elementwise.arithmetic import difference
 from taper.ops.elementwise.complexes import conj
-from taper.ops.elementwise.number import mul_scalar
+from taper.ops.elementwise.number import mul_scalar, scaled
 from taper.ops.elementwise.unary import exp, exp2, inside, log, outside, zeros_like
 from taper.tensor import Tensor, array_of, is_complex
 
@@ -224,7 +224,7 @@ def pow_base_exponent(grad, self, exponent, result):
     base = math.log(self) if self.__class__ is not complex and self > 0 else np.log(complex(self))
     if base.__class__ is not float and not is_complex(result):
         return grad * (result * math.nan)
-    return grad * conj(result * complex(base) if base.__class__ is not float else result * base)
+    return grad * conj(scaled(result, complex(base) if base.__class__ is not float else base))
 
 
 @composite()

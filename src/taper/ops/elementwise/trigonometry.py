@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from taper.arrays.elements import ONE
+from taper.arrays.elements import LOW_PRECISION, ONE, in_float32
+from taper.arrays.layouts import PRESERVED
 from taper.arrays.native import curve
 from taper.arrays.scalars import type_name
 from taper.opdef import (
@@ -232,7 +233,7 @@ def tanh_backward(grad_output: Array, output: Array) -> Array:
     """Compute the gradient of tanh."""
     if (found := _tanh_backward(output, grad_output)) is not None:
         return found
-    slope = np.square(output)
+    slope = np.square(in_float32(output)[0] if output.dtype in LOW_PRECISION else output)
     slope = np.subtract(ONE, slope, slope if slope.ndim else None)
     if slope.dtype.kind == "c":
         slope = np.conjugate(slope)
@@ -437,7 +438,7 @@ def hypot_other(grad, other, result):
     tangent=LINEAR,
     inplace=FUNCTION,
     out=True,
-    ufunc=np.deg2rad,
+    layout=PRESERVED,
     check=refuse(RuntimeError, "deg2rad is not supported for complex tensors.", *COMPLEX),
 )
 def deg2rad(self: Array) -> Array:
@@ -460,7 +461,7 @@ def deg2rad_self(grad):
     tangent=LINEAR,
     inplace=FUNCTION,
     out=True,
-    ufunc=np.rad2deg,
+    layout=PRESERVED,
     check=refuse(RuntimeError, "rad2deg is not supported for complex tensors.", *COMPLEX),
 )
 def rad2deg(self: Array) -> Array:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import LOW_PRECISION, ONE, lasting_zeros, logistic, masked
+from taper.arrays.elements import LOW_PRECISION, ONE, in_float32, lasting_zeros, logistic, masked
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.native import curve
 from taper.arrays.special_functions import complex_log1p
@@ -510,7 +510,6 @@ _sigmoid_backward = curve("logistic_backward")
 
 @op(
     node="SigmoidBackwardBackward0",
-    upcast=True,
     tangent=POINTWISE,
     public=False,
     method=False,
@@ -520,6 +519,12 @@ def sigmoid_backward(grad_output: Array, output: Array) -> Array:
     """Compute the gradient of sigmoid."""
     if (found := _sigmoid_backward(output, grad_output)) is not None:
         return found
+    if output.dtype in LOW_PRECISION:
+        if grad_output.dtype is not output.dtype:  # a tangent of another dtype
+            return sigmoid_backward(grad_output, *in_float32(output))
+        if output.dtype == np.float16:  # rounded after every step, as in PyTorch
+            return grad_output * (output.dtype.type(1) - output) * output
+        return sigmoid_backward(*in_float32(grad_output, output)).astype(output.dtype)
     slope = np.subtract(ONE, output)
     slope *= output
     if slope.dtype.kind == "c":
@@ -566,10 +571,9 @@ def logit(self: Array, eps: float | None = None) -> Array:
             )
         low, high = _bounds(self.dtype, eps)
         self = np.minimum(np.maximum(self, low), high)
-    dtype = self.dtype
-    if dtype in LOW_PRECISION:
-        self = self.astype(np.float32)
-    return np.asarray(np.log(self / (ONE - self)), dtype)
+    # Half precision is rounded after every step, as in PyTorch.
+    one = self.dtype.type(1) if self.dtype in LOW_PRECISION else ONE
+    return np.asarray(np.log(self / (one - self)), self.dtype)
 
 
 def _bounds(dtype: np.dtype, eps: float) -> tuple[Any, Any]:

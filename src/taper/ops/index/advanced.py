@@ -17,7 +17,7 @@ from taper import dtypes
 from taper.arrays.layouts import FIRST, PRESERVED, laid_out
 from taper.arrays.reduction import add_rows
 from taper.arrays.scalars import filler
-from taper.arrays.strides import EVERYTHING, Shape, ordered_strides, row_major
+from taper.arrays.strides import EVERYTHING, Shape, ordered_strides, row_major, wrap_dim
 from taper.autograd.views import bump_version
 from taper.opdef import LINEAR, Array, Indices, composite, derivative, op
 from taper.opdef.out_rules import refuse_written_input
@@ -38,6 +38,10 @@ def integer_indices(
 ) -> list[ndarray | None]:
     """Replace masks in an index by the coordinates of their True elements; check the rest."""
     found: list[ndarray | None] = []
+    if len(indices) > len(shape):
+        raise IndexError(
+            f"too many indices for tensor of dimension {len(shape)} (got {len(indices)})"
+        )
     for each in indices:
         if each is None or each.dtype in _INTEGERS:
             found.append(each)
@@ -50,13 +54,15 @@ def integer_indices(
                 "instead."
             )
         for dim, length in enumerate(each.shape):
-            at = len(found) + dim
-            if at < len(shape) and length != shape[at]:
+            at = wrap_dim(len(found) + dim, len(shape))
+            if length != shape[at]:
                 raise IndexError(
                     f"The shape of the mask {list(each.shape)} at index {dim} does not match the "
                     f"shape of the indexed tensor {list(shape)} at index {at}"
                 )
-        found.extend(each.nonzero())
+        found.extend(each.nonzero() if each.ndim else ())  # without dimensions: it picks none
+    if warn and not any(each is not None for each in found):
+        raise RuntimeError("ntensor >= 3 INTERNAL ASSERT FAILED: no index is left")
     if len(found) > len(shape):
         raise IndexError(
             f"too many indices for tensor of dimension {len(shape)} (got {len(found)})"
@@ -260,6 +266,9 @@ def write_at(
         if values.dtype != target.dtype:
             number = filler(values.item(), dtypes.FROM_NUMPY[target.dtype])
             values = np.full(values.shape, number, target.dtype)
+        if not places:
+            np.copyto(target, values.reshape(()), where=indices[0])  # type: ignore[arg-type]
+            return
     elif values.dtype != target.dtype:
         if 0 not in target.shape:  # shapes are checked here, indices only when they are used
             starts = [None if each is None else np.zeros_like(each) for each in places]

@@ -76,15 +76,15 @@ def index_select(self: Array, dim: int, index: Array) -> Array:
             f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
         )
     if index.size and index.view(f"u{index.itemsize}").max() >= size:  # negative or too large
-        raise _not_to_be_selected(self, index, size)
+        raise _not_to_be_selected(self, index, size, position)
     if not self.ndim:
         return self.copy()
     return self.take(_at_least_1d(index), position)
 
 
-def _not_to_be_selected(array: ndarray, index: ndarray, size: int) -> Exception:
-    """Return PyTorch's error of an index out of range, which is another one for an empty tensor."""
-    if array.size:
+def _not_to_be_selected(array: ndarray, index: ndarray, size: int, dim: int) -> Exception:
+    """Return PyTorch's error of an index out of range: along dimension 1 it is another one."""
+    if array.size and dim != 1:
         return IndexError("index out of range in self")
     if not size:
         return RuntimeError("index_select(): self indexing axis dim should be positive")

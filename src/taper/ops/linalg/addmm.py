@@ -22,6 +22,7 @@ from taper.autograd.state import local
 from taper.autograd.views import bump_version, check_inplace, rebase_history, wants_grad
 from taper.dtypes import C_NAMES, no_kernel
 from taper.opdef import SAME, Array, derivative, inplace_as_function, methods, op, tangent_of
+from taper.ops.elementwise.number import scaled as exactly_scaled
 from taper.ops.linalg.matmul import (
     adjoint,
     batched_product,
@@ -51,7 +52,7 @@ def scaled(value: Any, factor: Any) -> Any:
     """Multiply a gradient or tangent by a factor; nothing is computed for a factor of 1."""
     if isinstance(factor, Tensor):
         factor = factor.item()
-    return value if factor == 1 else value * conjugate(factor)
+    return value if factor == 1 else exactly_scaled(value, conjugate(factor))
 
 
 def factor_for(array: ndarray, factor: Any) -> Any:

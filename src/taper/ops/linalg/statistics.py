@@ -232,9 +232,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     points, dim = _arguments("trapezoid", y, x, dx, dim)
     length = y.shape[existing_dim(dim, y.dim())]
     if length == 0:
-        kind = y.dtype if y.dtype.category >= dtypes.FLOATING else dtypes.default.float
         shape = [each for nr, each in enumerate(y.shape) if nr != wrap_dim(dim, y.dim())]
-        return y.detach().new_zeros(shape, dtype=kind)
+        return y.detach().new_zeros(shape)
     if points is not None:
         return _halved(sum_dim(_areas(y, points, dim), (dim,)))
     last = select_at(y, dim, -1)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import FLOAT32, LOW_PRECISION
+from taper.arrays.elements import FLOAT32, LOW_PRECISION, in_float32, is_low
 from taper.arrays.layouts import ELEMENTWISE, FIRST
 from taper.arrays.reduction import scalar_type
 from taper.dtypes import no_kernel
 from taper.opdef import POINTWISE, Array, composite, derivative, op, tangent_of
 from taper.ops.elementwise.unary import abs, exp, log, log1p, sigmoid
 from taper.ops.loss.elementwise import (
+    MEAN,
     NONE,
     check_number,
     clipped,
@@ -39,7 +40,6 @@ _ADDED = 1e-12  # added to both factors of the denominator of the second derivat
     name="binary_cross_entropy_reduced",
     label="binary_cross_entropy",
     node="BinaryCrossEntropyBackward0",
-    upcast=True,
     public=False,
     method=False,
     layout=ELEMENTWISE,
@@ -57,7 +57,7 @@ def binary_cross_entropy_reduced(
         raise RuntimeError("all elements of input should be between 0 and 1")
     of_one = np.maximum(np.log(self), self.dtype.type(_LOWEST_LOG))
     of_zero = np.maximum(np.log1p(-self), self.dtype.type(_LOWEST_LOG))
-    losses = (target - 1) * of_zero - target * of_one
+    losses = (target - self.dtype.type(1)) * of_zero - target * of_one
     return reduced_array(np.asarray(losses if weight is None else losses * weight), reduction)
 
 
@@ -100,7 +100,21 @@ def _target_slope(self: Any, weight: Any) -> Any:
 def binary_cross_entropy_self(
     grad: Any, self: Any, target: Any, weight: Any, reduction: int
 ) -> Any:
+    if is_low(self):
+        return _slope_in_steps(grad, self, target, weight, reduction)
     return weighted(_probability_slope(self, target, weight), grad, 1.0, reduction)
+
+
+def _slope_in_steps(grad: Any, self: Any, target: Any, weight: Any, reduction: int) -> Any:
+    """Compute a gradient in half precision, rounded after every step as in PyTorch."""
+    below = (self.dtype.type(1) - self) * self
+    slope = grad * (self - target) / np.maximum(below, self.dtype.type(_SMALLEST))
+    return _shared(slope if weight is None else slope * weight, reduction)
+
+
+def _shared(slope: Any, reduction: int) -> Any:
+    """Divide the gradient of a mean in half precision by the number of elements."""
+    return (in_float32(slope)[0] / slope.size).astype(slope.dtype) if reduction == MEAN else slope
 
 
 @derivative(binary_cross_entropy_reduced, wrt="target")
@@ -244,7 +258,10 @@ def _logit_target_slope(self: Any, weight: Any, pos_weight: Any) -> Any:
 def binary_cross_entropy_with_logits_self(
     grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int
 ) -> Any:
-    return weighted(_logit_slope(self, target, weight, pos_weight), grad, 1.0, reduction)
+    slope = _logit_slope(self, target, weight, pos_weight)
+    if is_low(slope):
+        return _shared(slope * grad, reduction)
+    return weighted(slope, grad, 1.0, reduction)
 
 
 @derivative(binary_cross_entropy_with_logits_reduced, wrt="target")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import INT64
+from taper.arrays.elements import INT64, LOW_PRECISION
 from taper.arrays.foreign import has_elements
 from taper.arrays.native import native
 from taper.arrays.reduction import Shape, scalar_type
@@ -111,8 +111,37 @@ class Picked:
     def total(self, dtype: np.dtype) -> Any:
         """Sum the weights of the targets that count."""
         if self.weights is not None:
-            return np.add.reduce(self.weights, None)
+            return _total(self.weights)
         return dtype.type(self.flat.size if self.keep is None else np.count_nonzero(self.keep))
+
+
+_LEVELS = 8  # of partial sums; one of the highest level counts at least 16 ** 7 elements
+
+
+def _total(values: np.ndarray) -> Any:
+    """Add up losses or weights.
+
+    In half precision every sum is rounded, as in PyTorch.  It folds partial sums after the first
+    element and then after every 16, or more where there are many, into those of the next level.
+    """
+    if values.dtype not in LOW_PRECISION or not values.size:
+        return np.add.reduce(values, None)
+    first, rest = values.reshape(-1)[0], values.reshape(-1)[1:]
+    step = 1 << max(4, (values.size - 1).bit_length() // _LEVELS)
+    total = values.dtype.type(0)
+    for _ in range(_LEVELS - 1):
+        whole = rest.size - rest.size % step
+        total = total + _in_order(rest[whole:])
+        rest = _in_order(rest[:whole].reshape(-1, step).T)
+    return total + (first + _in_order(rest))
+
+
+def _in_order(values: np.ndarray) -> Any:
+    """Add up along the first dimension, one after the other."""
+    total = np.zeros(values.shape[1:], values.dtype)
+    for each in values:
+        total = total + each
+    return total
 
 
 def _pick_rows(array: np.ndarray, target: np.ndarray, ignore_index: int) -> np.ndarray | None:
@@ -158,8 +187,8 @@ def _nll(
     dtype = array.dtype
     found = _pick_rows(array, target, ignore_index) if weight is None and reduction else None
     if found is not None:
-        loss = 0.0 - np.add.reduce(found)  # avoids a negative zero
-        size = found.size
+        loss = 0.0 - _total(found)  # avoids a negative zero
+        size = dtype.type(found.size)
         loss = loss / size if reduction == MEAN else loss
         return np.asarray(loss, dtype), np.asarray(size, dtype)
     picked = Picked(array.shape, target, weight, ignore_index)
@@ -171,7 +200,7 @@ def _nll(
     if reduction == NONE and array.ndim > 1:
         return np.asarray(-found), np.zeros((), dtype)
     total = picked.total(dtype)
-    loss = 0.0 - np.add.reduce(found, None)
+    loss = 0.0 - _total(found)
     if reduction == MEAN:
         loss = loss / total
     return np.asarray(loss, dtype), np.asarray(total, dtype)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import FLOAT32, LOW_PRECISION, in_float32, is_low
 from taper.arrays.layouts import ELEMENTWISE, FIRST, ROW_MAJOR
 from taper.arrays.native import curve
 from taper.arrays.reduction import Shape, scalar_type, total_of
@@ -37,9 +38,12 @@ NONE, MEAN, SUM = range(3)
 _NUMBERS = {"none": NONE, "mean": MEAN, "sum": SUM}
 
 
-_BY_ELEMENTS: Any = {"upcast": True, "public": False, "method": False, "layout": ELEMENTWISE}
+# In half precision PyTorch rounds some losses once, others after every step.
+_IN_STEPS: Any = {"public": False, "method": False, "layout": ELEMENTWISE}
+_BY_ELEMENTS: Any = {**_IN_STEPS, "upcast": True}
 _LIKE_INPUT: Any = {**_BY_ELEMENTS, "layout": FIRST}
-_SLOPE: Any = {**_BY_ELEMENTS, "layout": ROW_MAJOR}
+_SLOPE_IN_STEPS: Any = {**_IN_STEPS, "layout": ROW_MAJOR}
+_SLOPE: Any = {**_SLOPE_IN_STEPS, "upcast": True}
 
 # --- reductions ------------------------------------------------------------------------------
 
@@ -91,6 +95,8 @@ def reduced_array(losses: np.ndarray, reduction: int) -> Any:
     """Reduce losses of single elements inside a kernel."""
     if reduction == NONE:
         return losses
+    if losses.dtype in LOW_PRECISION:
+        return reduced_array(losses.astype(FLOAT32), reduction).astype(losses.dtype)
     total = total_of(losses)
     return total / losses.dtype.type(losses.size) if reduction == MEAN else total
 
@@ -103,6 +109,8 @@ def weighted(slope: Any, grad: Any, factor: float, reduction: int) -> Any:
     if reduction == MEAN:
         count = slope.size if isinstance(slope, (ndarray, np.generic)) else slope._array.size
         factor = factor / count if count else math.nan
+    if is_low(slope):
+        return slope * slope.dtype.type(factor) * grad  # every step is rounded
     if slope.__class__ is ndarray and grad.__class__ is ndarray and not grad.ndim:
         slope *= grad.item() * factor
         return slope
@@ -157,7 +165,7 @@ def require_floating(kernel: str, array: np.ndarray) -> None:
     label="mse_loss",
     node="MseLossBackward0",
     promote=SAME,
-    **_BY_ELEMENTS,
+    **_IN_STEPS,
 )
 def mse_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
     """Compute the squared difference."""
@@ -177,7 +185,7 @@ def mse_loss_target(grad: Any, self: Any, target: Any, reduction: int) -> Any:
     return mse_loss_backward(grad, target, self, reduction)
 
 
-@op(node="MseLossBackwardBackward0", **_SLOPE)
+@op(node="MseLossBackwardBackward0", **_SLOPE_IN_STEPS)
 def mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
     """Compute the gradient of mse_loss by its first argument."""
     return weighted(np.asarray(self - target), grad_output, 2.0, reduction)
@@ -466,7 +474,7 @@ def _check_huber(self: np.ndarray, target: np.ndarray) -> None:
     name="huber_loss_reduced",
     label="huber_loss",
     node="HuberLossBackward0",
-    **_LIKE_INPUT,
+    **{**_IN_STEPS, "layout": FIRST},
 )
 def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float) -> Array:
     """Compute half the square below `delta`, a linear function above."""
@@ -474,9 +482,11 @@ def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float)
         _check_huber(self, target)
     losses = _native_huber(self, target, delta)
     if losses is None:
-        size = np.abs(self - target)
-        far = delta * (size - 0.5 * delta)
-        losses = np.where(size <= delta, 0.5 * size * size, far)
+        # PyTorch rounds after every step in bfloat16, once in float16.
+        given = (self, target) if self.dtype != np.float16 else in_float32(self, target)
+        size = np.abs(given[0] - given[1])
+        limit, half = size.dtype.type(delta), size.dtype.type(0.5)
+        losses = np.where(size <= limit, half * size * size, limit * (size - half * limit))
     return reduced_array(np.asarray(losses, self.dtype), reduction)
 
 
@@ -498,7 +508,7 @@ def huber_loss_target(grad: Any, self: Any, target: Any, reduction: int, delta: 
     return huber_loss_backward(grad, target, self, reduction, delta)
 
 
-@op(node="HuberLossBackwardBackward0", **_SLOPE)
+@op(node="HuberLossBackwardBackward0", **_SLOPE_IN_STEPS)
 def huber_loss_backward(
     grad_output: Array, self: Array, target: Array, reduction: int, delta: float
 ) -> Array:
@@ -506,7 +516,9 @@ def huber_loss_backward(
     found = _one_by_one(_native_huber_slope, grad_output, self, target, delta, reduction)
     if found is not None:
         return found
-    slope = np.asarray(clipped(self - target, -delta, delta))
+    slope = np.asarray(self - target)
+    limit = slope.dtype.type(delta)
+    slope = np.asarray(np.minimum(np.maximum(slope, -limit), limit))  # `clip` widens bfloat16
     return weighted(slope, grad_output, 1.0, reduction)
 
 
@@ -586,7 +598,7 @@ def _check_soft_margin(self: np.ndarray, target: np.ndarray) -> None:
     name="soft_margin_loss_reduced",
     label="soft_margin_loss",
     node="SoftMarginLossBackward0",
-    **_BY_ELEMENTS,
+    **_IN_STEPS,
 )
 def soft_margin_loss_reduced(self: Array, target: Array, reduction: int) -> Array:
     """Compute log(1 + exp(-target * input))."""
@@ -611,12 +623,16 @@ def soft_margin_loss_self(grad: Any, self: Any, target: Any, reduction: int) -> 
     return soft_margin_loss_backward(grad, self, target, reduction)
 
 
-@op(node="SoftMarginLossBackwardBackward0", **_BY_ELEMENTS)
+@op(node="SoftMarginLossBackwardBackward0", **_IN_STEPS)
 def soft_margin_loss_backward(
     grad_output: Array, self: Array, target: Array, reduction: int
 ) -> Array:
     """Compute the gradient of soft_margin_loss."""
-    return weighted(np.asarray(_soft_margin_slope(self, target)), grad_output, 1.0, reduction)
+    # PyTorch's order of steps: half precision is rounded after each, and an infinite power is nan.
+    one = self.dtype.type(1)
+    share = self.dtype.type(1 / self.size) if reduction == MEAN else one
+    power = np.exp(-target * self)
+    return -share * target * power / (power + one) * grad_output
 
 
 @derivative(soft_margin_loss_backward, wrt=("grad_output", "self"))

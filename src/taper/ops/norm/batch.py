@@ -131,7 +131,10 @@ def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np
     given = [other.dtype for other in others if other is not None]
     for dtype in given:
         if dtype != array.dtype and (array.dtype.itemsize != 2 or dtype != np.float32):
-            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+            wanted = "all inputs must share same datatype."
+            if given[0] != array.dtype and np.float32 not in given:
+                wanted = "expect parameter to have scalar type of Float"
+            raise RuntimeError(f"mixed dtype (CPU): {wanted}")
         if dtype != given[0]:
             names = [dtypes.FROM_NUMPY[each].scalar_type for each in (given[0], dtype)]
             raise RuntimeError(f"expected scalar type {names[0]} but found {names[1]}")

@@ -27,6 +27,7 @@ from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.overloads import declare_overloads
 from taper.opdef.writes import run_out
 from taper.ops.elementwise.complexes import conj
+from taper.ops.elementwise.number import scaled
 from taper.ops.reduction.along import filled
 from taper.ops.reduction.sums import mean_dim, spread, sum_dim, unreduced
 from taper.tensor import Tensor
@@ -138,7 +139,7 @@ def var_self(grad: Any, self: Any, dim: Dims, correction: float | None, keepdim:
             filled(centred, centred != 0, float("inf")), centred == 0, float("nan")
         )
     scale = 2.0 / freedom if freedom else float("inf")
-    return unreduced(grad, self.shape, dim, keepdim) * centred * scale
+    return unreduced(scaled(grad, scale), self.shape, dim, keepdim) * centred
 
 
 @tangent_of(var_dim)
@@ -176,7 +177,7 @@ def std_self(
 
 def _through_root(grad: Any, result: Any) -> Any:
     """Turn the gradient of a root into that of the variance; zero where all elements are equal."""
-    return filled(grad / (result * 2.0), result == 0, 0.0)
+    return filled(grad / scaled(result, 2.0), result == 0, 0.0)
 
 
 @tangent_of(std_dim)

@@ -80,12 +80,12 @@ def spread(grad: Any, shape: Shape, dim: Dims, keepdim: bool) -> Any:
     """Repeat the gradient of a sum along what was reduced."""
     if not shape:
         return grad
-    if grad.__class__ is ndarray and grad.flags.c_contiguous:
+    if grad.__class__ is ndarray and grad.flags.c_contiguous and 0 not in grad.strides:
         axes = axes_of(dim, len(shape))
         strides = [0] * len(shape)
         step = grad.itemsize
         for axis in range(len(shape) - 1, -1, -1):
-            if axis not in axes:
+            if axis not in axes or shape[axis] == 1:
                 strides[axis] = step
                 step *= shape[axis]
         return ndarray(shape, grad.dtype, grad, 0, strides)
@@ -446,6 +446,8 @@ def prod_all_self(grad: Any, self: Any, result: Any) -> Any:
     self = in_dtype_of(self, grad)
     if not has_zero(self):
         return grad * conj(result / self)
+    if isinstance(self, np.ndarray) and np.count_nonzero(self) < self.size - 1:
+        return np.zeros_like(self)  # also beside infinite elements
     return reshape(prod_dim_self(grad, reshape(self, (-1,)), result, 0, False), self.shape)
 
 
@@ -465,12 +467,17 @@ def prod_dim_self(grad: Any, self: Any, result: Any, dim: int, keepdim: bool) ->
 
 
 def _product_of_others(array: np.ndarray, axis: int) -> np.ndarray:
-    """Multiply all elements but each one, when some are zero."""
-    zeros = array == 0
-    count = _add(zeros, axis, INT64, None, True)
-    rest = filled(array, zeros, 1)
-    product = _multiply(rest, axis, None, None, True)
-    return filled(filled(product / rest, (count == 1) & ~zeros, 0), count > 1, 0)
+    """Multiply all elements but each one, those before it by those behind it."""
+    before, behind = np.ones_like(array), np.ones_like(array)
+    lead = (slice(None),) * axis
+    first, rest, turned = (
+        (*lead, slice(-1)),
+        (*lead, slice(1, None)),
+        (*lead, slice(None, None, -1)),
+    )
+    np.multiply.accumulate(array[first], axis, None, before[rest])
+    np.multiply.accumulate(array[turned][first], axis, None, behind[turned][rest])
+    return before * behind
 
 
 @tangent_of(prod_all)
@@ -528,15 +535,15 @@ def prod(
 # --- logsumexp -------------------------------------------------------------------------------
 
 
-@op(promote=FLOAT, upcast=True, label="logsumexp", node="LogsumexpBackward0", out=True, **_ALONG)
+@op(promote=FLOAT, label="logsumexp", node="LogsumexpBackward0", out=True, **_ALONG)
 def logsumexp_dim(self: Array, dim: Dims, keepdim: bool = False) -> Array:
-    """Take the logarithm of the sum of exponentials along dimensions."""
+    """Take the logarithm of the sum of exponentials along dimensions; half rounds every step."""
     axes = axes_of(dim, self.ndim)
     found = reduce_natively(LOG_TOTAL, self, axes, keepdim)
     if found is not None:
         return found
     real = self.real if self.dtype.kind == "c" else self
-    high = np.maximum.reduce(real, axes, keepdims=True, initial=-np.inf)
+    high = np.maximum.reduce(real, axes, keepdims=True, initial=real.dtype.type(-np.inf))
     high = filled(high, np.isinf(high), 0)
     total = sum_array(np.exp(self - high), axes, keepdim, None)
     return np.log(total) + (high if keepdim else high.reshape(np.shape(total)))

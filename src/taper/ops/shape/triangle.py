@@ -11,6 +11,7 @@ from taper import dtypes
 from taper.arrays.native import native
 from taper.arrays.reduction import sum_array
 from taper.arrays.strides import Shape, wrap_dim
+from taper.dtypes import no_kernel
 from taper.factory import finish, options, refuse_size
 from taper.opdef import LINEAR, Array, composite, derivative, op
 from taper.opdef.writes import compute_into
@@ -86,7 +87,9 @@ def triu_self(grad: Array, diagonal: int) -> Array:
     return triu(grad, diagonal)
 
 
-def _coordinates(mask: ndarray, dtype: Any, where: Any) -> Tensor:
+def _coordinates(name: str, mask: ndarray, dtype: Any, where: Any) -> Tensor:
+    if dtype not in (dtypes.int32, dtypes.int64):
+        raise no_kernel(name, dtype)
     return finish(np.array(np.nonzero(mask)).astype(dtype.numpy), False, where)
 
 
@@ -118,7 +121,7 @@ def tril_indices(
     which, where = options("tril_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
     refuse_size((row, col), np.dtype(bool))
-    return _coordinates(np.tri(row, col, offset, bool), which, where)
+    return _coordinates("tril_indices", np.tri(row, col, offset, bool), which, where)
 
 
 @composite(method=False)
@@ -142,7 +145,7 @@ def triu_indices(
     which, where = options("triu_indices", dtype, layout, device, pin_memory)
     _check_lengths(row, col)
     refuse_size((row, col), np.dtype(bool))
-    return _coordinates(~np.tri(row, col, offset - 1, bool), which, where)
+    return _coordinates("triu_indices", ~np.tri(row, col, offset - 1, bool), which, where)
 
 
 # --- diagonals -------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.reduction import ABSENT
 from taper.arrays.strides import Shape, wanted_shape, wrap_dim
+from taper.autograd.state import INFERENCE, NO_GRAD, local
 from taper.autograd.views import requires_grad
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Op, composite, derivative, op
@@ -232,9 +233,13 @@ def view_as_complex_copy(input: Tensor, *, out: Tensor | None = None) -> Tensor:
     >>> taper.view_as_complex_copy(taper.tensor([[1.0, 2.0]]))
     tensor([1.+2.j])
     """
-    if requires_grad(_checked("view_as_complex_copy", input)):
+    if _is_recorded(_checked("view_as_complex_copy", input)):
         raise _no_complex_gradient("view_as_complex_copy")
     return _complex(input, out=out)
+
+
+def _is_recorded(input: Tensor) -> bool:
+    return not local.state.mode & (NO_GRAD | INFERENCE) and requires_grad(input)
 
 
 def _no_complex_gradient(function: str) -> RuntimeError:
@@ -251,7 +256,7 @@ def select_copy(input: Tensor, dim: int, index: int, *, out: Tensor | None = Non
     >>> taper.select_copy(taper.tensor([[1, 2], [3, 4]]), 0, 1)
     tensor([3, 4])
     """
-    if _checked("select_copy", input).is_complex() and requires_grad(input):
+    if _checked("select_copy", input).is_complex() and _is_recorded(input):
         raise _no_complex_gradient("select_copy")
     return _selected(input, dim, index, out=out)
 
@@ -272,7 +277,7 @@ def slice_copy(
     >>> taper.slice_copy(taper.arange(5), 0, 1, 4, 2)
     tensor([1, 3])
     """
-    if _checked("slice_copy", input).is_complex() and requires_grad(input):
+    if _checked("slice_copy", input).is_complex() and _is_recorded(input):
         raise _no_complex_gradient("slice_copy")
     return _sliced(input, dim, start, end, step, out=out)
 

@@ -13,11 +13,14 @@ from numpy import ndarray
 
 from taper.arrays import bessel as arrays
 from taper.arrays.airy import airy_ai as airy_array
+from taper.arrays.elements import LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE
+from taper.dtypes import no_kernel
 from taper.opdef import FLOAT, FUNCTION, POINTWISE, Array, derivative, op
 from taper.opdef.dtype_checks import COMPLEX, not_implemented
 from taper.ops.elementwise.blend import where
 from taper.ops.elementwise.unary import reciprocal, sgn
+from taper.tensor import array_of
 
 _LOW = ("float16", "bfloat16")
 
@@ -154,8 +157,15 @@ def i1(self: Array) -> Array:
     return arrays.modified_bessel_i1(self)
 
 
+def _refuse_half(kernel: str, value: Any) -> None:
+    """Raise in a formula that PyTorch has for float32 and float64 only."""
+    if array_of(value).dtype in LOW_PRECISION:
+        raise no_kernel(kernel, array_of(value).dtype)
+
+
 @derivative(i1, wrt="self")
 def i1_self(grad, self, result):
+    _refuse_half("i1_backward", self)
     # Close to zero the quotient of two small numbers is replaced by its limit.
     near = ~(abs(self) > 1e-7)
     quotient = result * reciprocal(where(near, 1.0, self))
@@ -185,6 +195,7 @@ def i1e(self: Array) -> Array:
 
 @derivative(i1e, wrt="self")
 def i1e_self(grad, self, result):
+    _refuse_half("i1e_backward", self)
     near = abs(self) <= 1e-7
     quotient = result * (sgn(self) + reciprocal(where(near, 1.0, self)))
     return grad * where(near, 0.5, i0e(self) - quotient)

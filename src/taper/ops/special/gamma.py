@@ -22,7 +22,7 @@ from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op
 from taper.opdef.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
 from taper.ops.elementwise.arithmetic import difference
 from taper.ops.elementwise.unary import exp, log
-from taper.ops.linalg.checks import missing_tangent, no_formula
+from taper.ops.linalg.checks import no_formula
 from taper.ops.special.basic import digamma, lgamma
 from taper.ops.special.numbers import SIGNATURES, chosen, with_number
 
@@ -101,11 +101,6 @@ def igamma_other(grad, self, other):
     return grad * exp(difference(self, 1) * log(other) - other - lgamma(self))
 
 
-@tangent_of(igamma)
-def igamma_tangent(self_t, other_t):
-    raise missing_tangent("igamma")
-
-
 @op(
     promote=SAME,
     upcast=True,
@@ -132,11 +127,6 @@ def igammac_self(grad):
 @derivative(igammac, wrt="other")
 def igammac_other(grad, self, other):
     return -(grad * exp(difference(self, 1) * log(other) - other - lgamma(self)))
-
-
-@tangent_of(igammac)
-def igammac_tangent(self_t, other_t):
-    raise missing_tangent("igammac")
 
 
 # --- zeta ------------------------------------------------------------------------------------
@@ -213,11 +203,6 @@ def zeta_other_number_self(grad):
 
 @tangent_of(zeta_tensor)
 @tangent_of(zeta_self_number)
-@tangent_of(zeta_other_number)
-def zeta_tangent(result):
-    raise missing_tangent("special_zeta")
-
-
 @composite(method=False, public=False)
 def special_zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     """Sum (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
