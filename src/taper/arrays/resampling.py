@@ -37,10 +37,10 @@ def repeated(array: ndarray, axis: int, times: int) -> ndarray:
     """Repeat each element along a dimension: half of the time of reading by numbers."""
     shape = array.shape
     result = np.empty((*shape[: axis + 1], times, *shape[axis + 1 :]), array.dtype)
-    lead = (EVERYTHING,) * (axis + 1)
     for nr in range(times):
-        if not copied_natively(result[(*lead, nr)], array):
-            result[(*lead, nr)] = array
+        place = at(axis + 1, nr)
+        if not copied_natively(result[place], array):
+            result[place] = array
     return result.reshape(*shape[:axis], shape[axis] * times, *shape[axis + 1 :])
 
 
@@ -52,7 +52,7 @@ def added(array: ndarray, axis: int, times: int) -> ndarray:
         parts = [array.reshape(-1)[nr::times] for nr in range(times)]
     else:
         cut = array.reshape(*shape[:axis], count, times, *shape[axis + 1 :])
-        parts = [cut[(*(EVERYTHING,) * (axis + 1), nr)] for nr in range(times)]
+        parts = [cut[at(axis + 1, nr)] for nr in range(times)]
     result = parts[0] + parts[1]
     for part in parts[2:]:
         result += part
