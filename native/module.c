@@ -70,6 +70,7 @@ static PyMethodDef methods[] = {
     ROW(channel_norm_backward),
     ROW(reduce),
     ROW(reduced),
+    ROW(matrix_by_vector),
     ROW(all_true),
     ROW(variance),
     ROW_OF_ONE(glance),

@@ -121,6 +121,7 @@ SEVERAL(channel_norm);
 SEVERAL(channel_norm_backward);
 SEVERAL(reduce);
 SEVERAL(reduced);
+SEVERAL(matrix_by_vector);
 SEVERAL(all_true);
 SEVERAL(variance);
 ONE(glance);

@@ -377,6 +377,34 @@ PyObject *taper_variance(PyObject *self, PyObject *const *args, Py_ssize_t count
     return Py_BuildValue("(NN)", result, mean);
 }
 
+typedef struct {
+    const float *matrix, *vector;
+    float *to;
+    npy_intp length;
+} Product;
+
+FAST static void dots_of_rows(void *context, npy_intp start, npy_intp stop) {
+    const Product *all = context;
+    for (npy_intp row = start; row < stop; row++)
+        all->to[row] = (float)dot_of(all->matrix + row * all->length, all->vector, all->length);
+}
+
+/* matrix_by_vector(matrix, vector): their product, a new array; None unless both are row-major floats that fit. */
+PyObject *taper_matrix_by_vector(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "matrix_by_vector(matrix, vector)");
+    PyArrayObject *matrix = plain_array(args[0], NPY_FLOAT), *vector = plain_array(args[1], NPY_FLOAT);
+    if (matrix == NULL || vector == NULL || PyArray_NDIM(matrix) != 2 || PyArray_NDIM(vector) != 1 ||
+        PyArray_DIM(matrix, 1) != PyArray_SIZE(vector) || PyArray_SIZE(matrix) == 0)
+        Py_RETURN_NONE;
+    npy_intp rows = PyArray_DIM(matrix, 0);
+    PyObject *result = PyArray_SimpleNew(1, &rows, NPY_FLOAT);
+    if (result == NULL) return NULL;
+    Product all = {PyArray_DATA(matrix), PyArray_DATA(vector), PyArray_DATA((PyArrayObject *)result),
+                   PyArray_SIZE(vector)};
+    pool_compute(dots_of_rows, &all, rows, GRAIN / all.length, PyArray_SIZE(matrix) <= GRAIN);
+    return result;
+}
+
 /* Least, greatest (NaN if there is one), sum and sum of squares of what was seen. */
 INLINE void take_in(double *seen, double least, double greatest, double sum, double squares) {
     if (least != least || least < seen[0]) seen[0] = least;

@@ -27,15 +27,27 @@ typedef struct {
     char *to;
 } Work;
 
-/* Where the lines of an outer index begin: over all dimensions but the last and `along`. */
-static void find_lines(const Work *work, npy_intp number, npy_intp *from, npy_intp *to) {
+/* Where the lines of an outer index begin, and its places in the dimensions but the last and `along`. */
+static void find_lines(const Work *work, npy_intp number, npy_intp *places, npy_intp *from, npy_intp *to) {
     *from = *to = 0;
     for (int dim = work->ndim - 2; dim >= 0; dim--) {
         if (dim == work->along) continue;
-        const npy_intp at = number % work->shape[dim];
+        const npy_intp at = places[dim] = number % work->shape[dim];
         number /= work->shape[dim];
         *from += at * work->steps[dim];
         *to += at * work->to_steps[dim];
+    }
+}
+
+/* Go on to the next outer index: quicker than to find it (a border around rows of 32: 0.6 to 0.4 ms). */
+static inline void go_on(const Work *work, npy_intp *places, npy_intp *from, npy_intp *to) {
+    for (int dim = work->ndim - 2; dim >= 0; dim--) {
+        *from += work->steps[dim];
+        *to += work->to_steps[dim];
+        if (++places[dim] < work->shape[dim]) return;
+        *from -= places[dim] * work->steps[dim];
+        *to -= places[dim] * work->to_steps[dim];
+        places[dim] = 0;
     }
 }
 
@@ -67,10 +79,19 @@ static void find_lines(const Work *work, npy_intp number, npy_intp *from, npy_in
         else                                                                                     \
             for (npy_intp i = 0; i < length; i++) to[i] = from[i * step];                        \
     }                                                                                            \
+    static void rows_##T(const Work *work, npy_intp start, npy_intp stop) {                      \
+        const npy_intp length = work->shape[work->ndim - 1], step = work->steps[work->ndim - 1]; \
+        npy_intp places[MOST_DIMS], source, target;                                              \
+        find_lines(work, start, places, &source, &target);                                       \
+        for (npy_intp row = start; row < stop; row++) {                                          \
+            row_##T((const T *)work->from + source, step, (T *)work->to + target, length);       \
+            go_on(work, places, &source, &target);                                               \
+        }                                                                                        \
+    }                                                                                            \
     static void item_##T(const Work *work, npy_intp item) {                                      \
         const npy_intp length = work->shape[work->ndim - 1];                                     \
-        npy_intp source, target;                                                                 \
-        find_lines(work, item / work->strips, &source, &target);                                 \
+        npy_intp places[MOST_DIMS], source, target;                                              \
+        find_lines(work, item / work->strips, places, &source, &target);                         \
         const T *from = (const T *)work->from + source;                                          \
         T *to = (T *)work->to + target;                                                          \
         const npy_intp start = item % work->strips * (work->along < 0 ? PIECE : STRIP);                \
@@ -90,13 +111,17 @@ DEFINE_COPIES(uint16_t)
 DEFINE_COPIES(uint32_t)
 DEFINE_COPIES(uint64_t)
 
+#define WITH_WIDTH(DO, ...)                             \
+    (work->width == 4   ? DO##_uint32_t(__VA_ARGS__)    \
+     : work->width == 8 ? DO##_uint64_t(__VA_ARGS__)    \
+     : work->width == 2 ? DO##_uint16_t(__VA_ARGS__)    \
+                        : DO##_uint8_t(__VA_ARGS__))
+
 static void part(void *context, npy_intp start, npy_intp stop) {
     const Work *work = context;
-    for (npy_intp item = start; item < stop; item++)
-        if (work->width == 4) item_uint32_t(work, item);
-        else if (work->width == 8) item_uint64_t(work, item);
-        else if (work->width == 2) item_uint16_t(work, item);
-        else item_uint8_t(work, item);
+    if (work->along < 0 && work->strips == 1) WITH_WIDTH(rows, work, start, stop);
+    else
+        for (npy_intp item = start; item < stop; item++) WITH_WIDTH(item, work, item);
 }
 
 /* The bytes from the first to the last element of an array. */

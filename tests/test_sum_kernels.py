@@ -201,3 +201,19 @@ def test_what_is_no_call_is_refused() -> None:
             native.variance(*wrong)
     with pytest.raises(TypeError):
         native.product(x, x, x, x)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (31, 31), (5, 2000), (3000, 7), (300, 200)])
+def test_a_matrix_times_a_vector_is_close_to_the_truth(shape: tuple[int, int]) -> None:
+    matrix, vector = values(shape), values(shape[1:])
+    exact = matrix.astype(np.float64) @ vector
+    found = native.matrix_by_vector(matrix, vector)
+    size = np.abs(matrix).astype(np.float64) @ np.abs(vector)
+    assert found.shape == shape[:1] and (np.abs(found - exact) <= 3e-7 * size).all()
+    wrong = (matrix.T, matrix[:, ::2], matrix.astype("f8"), matrix[:0], matrix[0], [1.0])
+    for other in wrong[2:] if 1 in shape else wrong:
+        assert native.matrix_by_vector(other, vector) is None
+    assert native.matrix_by_vector(matrix, np.ones(shape[1] + 1, np.float32)) is None
+    assert native.matrix_by_vector(matrix, matrix) is None
+    with pytest.raises(TypeError):
+        native.matrix_by_vector(matrix)

@@ -12,12 +12,51 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.strides import EVERYTHING
+from taper.arrays.strides import EVERYTHING, copied_natively
 from taper.arrays.windows import along, at, read, row_major
 
 # Up to this many sources a product with the dense matrix is quicker than tap by tap: 0.6 ns an
 # element against 2.7 with 32 sources, 2.5 against 2.8 with 128.
 _DENSE_LIMIT = 100
+
+
+def _times(
+    shape: tuple[int, int], targets: ndarray, sources: ndarray, weights: ndarray | None
+) -> int:
+    """Return how often each source in turn is repeated, or how many are added; 0 if it differs."""
+    most, least = max(shape), min(shape)
+    if weights is not None or not least or most % least or most == least or len(targets) != most:
+        return 0
+    many, few = (targets, sources) if shape[0] == most else (sources, targets)
+    numbers = np.arange(most)
+    times = most // least
+    return times if (many == numbers).all() and (few == numbers // times).all() else 0
+
+
+def repeated(array: ndarray, axis: int, times: int) -> ndarray:
+    """Repeat each element along a dimension: half of the time of reading by numbers."""
+    shape = array.shape
+    result = np.empty((*shape[: axis + 1], times, *shape[axis + 1 :]), array.dtype)
+    for nr in range(times):
+        place = at(axis + 1, nr)
+        if not copied_natively(result[place], array):
+            result[place] = array
+    return result.reshape(*shape[:axis], shape[axis] * times, *shape[axis + 1 :])
+
+
+def added(array: ndarray, axis: int, times: int) -> ndarray:
+    """Add neighbours along a dimension, in their order: a quarter of the time of a product."""
+    shape = array.shape
+    count = shape[axis] // times
+    if axis == len(shape) - 1:  # as one row, which all threads add
+        parts = [array.reshape(-1)[nr::times] for nr in range(times)]
+    else:
+        cut = array.reshape(*shape[:axis], count, times, *shape[axis + 1 :])
+        parts = [cut[at(axis + 1, nr)] for nr in range(times)]
+    result = parts[0] + parts[1]
+    for part in parts[2:]:
+        result += part
+    return result.reshape(*shape[:axis], count, *shape[axis + 1 :])
 
 
 class Resampling:
@@ -27,13 +66,14 @@ class Resampling:
     that have one, and so on.  Weights of None are 1.
     """
 
-    __slots__ = ("_dense", "_transposed", "entries", "shape", "taps")
+    __slots__ = ("_dense", "_transposed", "entries", "shape", "taps", "times")
 
     def __init__(
         self, shape: tuple[int, int], targets: ndarray, sources: ndarray, weights: ndarray | None
     ) -> None:
         self.shape = shape  # targets, sources
         self.entries = targets, sources, weights
+        self.times = _times(shape, targets, sources, weights)
         self._dense: ndarray | None = None
         self._transposed: Resampling | None = None
         order = np.argsort(targets, kind="stable")
@@ -71,6 +111,8 @@ class Resampling:
 
     def apply(self, array: ndarray, axis: int) -> ndarray:
         """Apply the map along one dimension of a row-major array."""
+        if self.times and type(array) is ndarray and array.size:
+            return (repeated if self.shape[0] > self.shape[1] else added)(array, axis, self.times)
         few = self.shape[1] <= _DENSE_LIMIT and array.dtype.kind == "f" and array.size
         if not few or (len(self.taps) == 1 and self.taps[0][2] is None):
             return self._by_taps(array, axis)

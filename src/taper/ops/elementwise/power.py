@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import FLOAT32
-from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
+from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.special_functions import complex_logaddexp
 from taper.opdef import (
     FLOAT,
@@ -82,6 +82,9 @@ def _integer_power(base: ndarray, exponent: Any) -> Any:
     return np.power(base, base.dtype.type(exponent))
 
 
+_square, _square_root = settled(np.square, ELEMENTWISE), settled(np.sqrt, ELEMENTWISE)
+
+
 @op(
     name="pow_scalar",
     label="pow",
@@ -100,9 +103,9 @@ def pow_scalar(self: Array, exponent: Any) -> Array:
     if self.dtype.kind != "f" or exponent.__class__ is complex:
         return _unusual_power(self, exponent)
     if exponent == 2:
-        return np.square(self)
+        return _square(self)
     if exponent == 0.5:
-        return np.sqrt(self)
+        return _square_root(self)
     if exponent == -1:
         return np.reciprocal(self)
     if (exponent == -0.5 or exponent == 3) and self.itemsize == 2:  # float16 is rounded once

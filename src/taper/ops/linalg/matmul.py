@@ -61,6 +61,7 @@ def _no_product(*_: Any) -> None:
 
 # A function of two matrices and, if need be, of a vector that is added to each row.
 two_matrices: Callable[..., Any] = native.product if native is not None else _no_product
+_matrix_by_vector: Any = native.matrix_by_vector if native is not None else _no_product
 
 _SMALL_MATRICES = 400  # PyTorch has a kernel of its own for stacks up to this size
 
@@ -231,6 +232,8 @@ def mv(self: Array, vec: Array) -> Array:
         >>> taper.mv(taper.tensor([[1., 2.], [3., 4.]]), taper.tensor([1., 1.]))
         tensor([3., 7.])
     """
+    if (found := _matrix_by_vector(self, vec)) is not None:
+        return found
     if self.ndim != 2 or vec.ndim != 1 or self.dtype is not vec.dtype:
         if not self.ndim:
             raise IndexError("Dimension specified as 0 but tensor has no dimensions")
