@@ -52,9 +52,10 @@ class Fusion:
         if not graph.exact:
             _fold_rows(graph, self.used, results)
         self.kept_until = _kept_until(graph, self.used)
-        self.results = [  # of calls
-            node for node in graph.nodes if node.kind == "result" and node.number in self.used
-        ]
+        self.results_of: dict[int, list[Node]] = {}  # of calls, by their numbers
+        for node in graph.nodes:
+            if node.kind == "result" and node.number in self.used:
+                self.results_of.setdefault(node.inputs[0].number, []).append(node)
         for node in graph.nodes:
             if node.number in self.used:
                 self._place(node)

@@ -179,7 +179,7 @@ class Plan:
         order = self.fusion.order
         if not with_strands or self.trace.graph.exact:
             return [Stage([each]) for each in order]
-        return stages_of(order, self.fusion.results, self._kernel)
+        return stages_of(order, self.fusion.results_of, self._kernel)
 
     def _add(self, stage: Stage) -> None:
         for step in stage.steps:
@@ -262,7 +262,7 @@ class Plan:
         return tuple(numbers)
 
     def _results_of(self, call: Node) -> list[Node]:
-        return [node for node in self.fusion.results if node.inputs[0] is call]
+        return self.fusion.results_of.get(call.number, [])
 
     # --- memory ----------------------------------------------------------------------------------
 
