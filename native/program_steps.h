@@ -144,6 +144,7 @@ KERNEL(attention_backward);
 KERNEL(layer_norm);
 KERNEL(layer_norm_backward);
 KERNEL(join);
+KERNEL(select_backward);
 
 /* Run a strand: 0, or -1 with an error. */
 int run_strand(Program *program, const Strand *strand);

@@ -110,6 +110,11 @@ def _join(instruction: Instruction) -> bool:
     )
 
 
+def _select_backward(instruction: Instruction) -> bool:
+    (made,) = instruction.outputs
+    return made is not None and made.nbytes >= _LARGE and _are_floats_in_rows(instruction)
+
+
 _KERNELS: dict[tuple[str, str], tuple[str, Callable[[Instruction], bool]]] = {
     ("op", "nll_loss"): ("nll_loss", _nll_loss),
     ("formula", "NllLossBackward0"): ("nll_loss_backward", _nll_loss_backward),
@@ -121,6 +126,7 @@ _KERNELS: dict[tuple[str, str], tuple[str, Callable[[Instruction], bool]]] = {
     ("op", "native_layer_norm"): ("layer_norm", _layer_norm),
     ("formula", "NativeLayerNormBackward0"): ("layer_norm_backward", _layer_norm_backward),
     ("formula", "SplitBackward0"): ("join", _join),
+    ("formula", "SelectBackward0"): ("select_backward", _select_backward),
 }
 
 
