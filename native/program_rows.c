@@ -1,7 +1,8 @@
-/* Kernels of programs over rows of floats: layer norms, and arrays put side by side.
+/* Kernels of programs over rows of floats: layer norms, arrays put side by side, zeros around a slice.
  *
- * They run in parts, so that a strand takes some rows through them while these are in the cache.  The norms round
- * otherwise than eager mode's (`norms.c`): rows are added in sixteen lanes of single precision.
+ * They write into memory of the plan, which is mostly in the cache still: in a GPT's step a norm of 768 rows of 128
+ * takes 21 us, and took 62 as a call with memory of its own.  The norms round otherwise than eager mode's
+ * (`norms.c`): rows are added in sixteen lanes of single precision.
  */
 
 #include <math.h>

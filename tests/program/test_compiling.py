@@ -58,7 +58,7 @@ def test_compiled_groups_have_the_values_of_the_others(cache):
         if kind == lowering.GROUP:
             text = group_text(step)
             assert text is not None
-            lowering._use(runner.handle, nr, 0, compiling.load(text))
+            lowering._use(runner.handle, nr, compiling.load(text))
             compiled += 1
     assert compiled
     after = runner.run(inputs)

@@ -35,7 +35,6 @@ class Step:
         self.operands: set[int] = set()
         self.roots: set[int] = set()  # what the operands are views of
         self.unit = 1  # blocks are multiples of it: rows that are reduced
-        self.units = 0  # of a strand that it belongs to (`strands`)
 
 
 class Fusion:
@@ -281,8 +280,6 @@ def unit_of(node: Node) -> int:
     return along if before > 1 else behind
 
 
-def members(steps: list[Step]) -> list[Any]:
-    """The instructions of the program, by position, that steps compute."""
-    return sorted(
-        {node.origin for step in steps for node in step.nodes if node.origin is not None}
-    )
+def members(step: Step) -> list[Any]:
+    """The instructions of the program, by position, that a step computes."""
+    return sorted({node.origin for node in step.nodes if node.origin is not None})
