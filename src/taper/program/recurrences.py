@@ -52,7 +52,7 @@ def _layer(input: Any, *arguments: Any) -> Any:
 
 def _gradients(input: Any, *arguments: Any) -> Any:
     """The gradients of input, weights, biases, first state and first cells."""
-    of_input, of_state, _, _, hx, cx, _, _, _, workspace, reverse, *_ = arguments
+    _, of_state, _, _, hx, cx, _, _, _, workspace, reverse, *_ = arguments
     needs, grad, to_last, to_cell = arguments[19:23]
     steps, batch, width = input.shape
     size = hx.shape[1]
