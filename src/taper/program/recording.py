@@ -591,7 +591,8 @@ def _address(array: np.ndarray) -> int:
 def _kinds_of(kind: type) -> set[type]:
     """A class and all its subclasses."""
     found = {kind}
-    for each in type.__subclasses__(kind):
+    below: list[type] = type.__subclasses__(kind)
+    for each in below:
         found |= _kinds_of(each)
     return found
 

@@ -22,7 +22,9 @@ _FLOAT = np.dtype(np.float32)
 
 def fast_recurrence(instruction: Instruction) -> Callable[..., Any] | None:
     """Return what runs the layer of an LSTM, or its gradients; None for all others."""
-    if native is None or any(each.dtype != _FLOAT for each in instruction.operands()):
+    if native is None or not native.has_kernel("attention"):  # these loops, too, want AVX-512
+        return None
+    if any(each.dtype != _FLOAT for each in instruction.operands()):
         return None
     of, arguments = instruction.of, instruction.arguments
     if instruction.kind == "op" and of is mkldnn_rnn_layer.op:
