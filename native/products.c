@@ -24,8 +24,9 @@
 /* In multiplications and additions: what is not worth a thread, and the least of a piece. */
 #define SMALL ((double)(1 << 20))
 #define PIECE ((double)(1 << 23))
-#define ROWS 48    /* of a strip, or */
-#define COLUMNS 32 /* of one: multiples of what BLAS and tiles compute at once */
+#define ROWS 48    /* of a strip for BLAS, */
+#define TALL 12    /* for tiles, or */
+#define COLUMNS 32 /* of one: multiples of what these compute at once; few, so that threads get the same */
 #define TURNED_AT_ONCE ((npy_intp)1 << 16) /* floats of a right matrix: they stay in the second-level cache */
 
 enum { ROW_MAJOR = 101, AS_IS = 111, TURNED = 112 };
@@ -173,9 +174,12 @@ static const void *moved(Matrix matrix, npy_intp along, int rows, npy_intp width
     return (const char *)matrix.data + along * (stepped ? matrix.step : 1) * width;
 }
 
+/* Rows, or columns, of a strip. */
+static npy_intp unit_of(const Task *task) { return !task->by_rows ? COLUMNS : task->by_tiles ? TALL : ROWS; }
+
 static void strip(void *context, npy_intp start, npy_intp stop) {
     Task task = *(const Task *)context;
-    const npy_intp width = task.is_double ? 8 : 4, unit = task.by_rows ? ROWS : COLUMNS;
+    const npy_intp width = task.is_double ? 8 : 4, unit = unit_of(&task);
     const npy_intp all = task.by_rows ? task.rows : task.columns, first = start * unit;
     const npy_intp count = (stop * unit < all ? stop * unit : all) - first;
     if (task.by_rows) {
@@ -214,7 +218,8 @@ static void in_pieces(Task *task) {
     task->by_tiles = suits_tiles(task->is_double, task->rows, task->inner, task->columns, task->left, task->right);
     task->by_rows = task->by_tiles && task->right.turned ? task->columns < pieces * COLUMNS && task->rows >= task->columns
                                                          : task->rows >= task->columns;
-    const npy_intp strips = task->by_rows ? (task->rows + ROWS - 1) / ROWS : (task->columns + COLUMNS - 1) / COLUMNS;
+    const npy_intp unit = unit_of(task), all = task->by_rows ? task->rows : task->columns;
+    const npy_intp strips = (all + unit - 1) / unit;
     products_on_pool(strip, task, strips, (strips + pieces - 1) / pieces);
 }
 

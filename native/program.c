@@ -39,9 +39,6 @@ static void free_step(Step *step) {
         Py_XDECREF(step->of.arrival.handle.ready);
         Py_XDECREF(step->of.arrival.leaf);
         Py_XDECREF(step->of.arrival.otherwise);
-    } else if (step->kind == STRAND) {
-        for (int nr = 0; nr < step->of.strand.count; nr++) free_step(&step->of.strand.steps[nr]);
-        free(step->of.strand.steps);
     }
 }
 
@@ -217,20 +214,16 @@ static int take_outputs(Program *program, const Call *call, PyObject *result) {
     return done;
 }
 
-void places_of_call(const Program *program, const Call *call, char **data, char **outputs) {
+/* Run the kernel of a call; 0 if there is none, or if it leaves the case to the call. */
+static int run_kernel(const Program *program, const Call *call) {
+    char *data[MOST_CALL_ARGS], *outputs[MOST_CALL_ARGS];
+    if (call->kernel == NULL) return 0;
     for (int nr = 0; nr < call->args; nr++) {
         const Place place = call->arg_list[nr].handle.place;
         data[nr] = call->arg_list[nr].plain != NULL ? NULL : program->bases[place.base] + place.offset;
     }
     for (int nr = 0; nr < call->output_count; nr++)
         outputs[nr] = call->outputs[nr] < 0 ? NULL : program->bases[call->outputs[nr]] + call->places[nr].place.offset;
-}
-
-/* Run the kernel of a call; 0 if there is none, or if it leaves the case to the call. */
-static int run_kernel(const Program *program, const Call *call) {
-    char *data[MOST_CALL_ARGS], *outputs[MOST_CALL_ARGS];
-    if (call->kernel == NULL) return 0;
-    places_of_call(program, call, data, outputs);
     return call->kernel(call, data, outputs);
 }
 
@@ -274,7 +267,6 @@ int run_step(Program *program, const Step *step) {
     case PRODUCT: return run_product(program, &step->of.product);
     case CALL: return run_call(program, &step->of.call);
     case RENEW: return renew(program, step->of.slot);
-    case STRAND: return run_strand(program, &step->of.strand);
     case DROP: Py_CLEAR(program->slot_list[step->of.slot].object); return 0;
     default: return run_arrival(program, &step->of.arrival);
     }
@@ -337,7 +329,7 @@ PyObject *taper_run_program(PyObject *self, PyObject *const *args, Py_ssize_t co
         const double start = times == NULL ? 0 : seconds();
         done = run_step(program, step);
         if (times != NULL) ((double *)PyArray_DATA(times))[nr] += seconds() - start;
-        if (done == 0 && (step->kind < CALL || step->kind == STRAND) && PyErr_CheckSignals() < 0) done = -1;
+        if (done == 0 && step->kind < CALL && PyErr_CheckSignals() < 0) done = -1;
         if (done < 0) program->failed = nr;
     }
     PyObject *results = done < 0 ? NULL : results_of(program);
@@ -357,21 +349,16 @@ PyObject *taper_failed_step(PyObject *self, PyObject *value) {
     return program == NULL ? NULL : PyLong_FromLong(program->failed);
 }
 
-/* use_compiled(program, step, part, address): let a group run a function that was compiled for it; the part is its
- * number in a strand, else 0. */
+/* use_compiled(program, step, address): let a group run a function that was compiled for it. */
 PyObject *taper_use_compiled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 4) return PyErr_Format(PyExc_TypeError, "use_compiled(program, step, part, address)");
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "use_compiled(program, step, address)");
     Program *program = program_of(args[0]);
     const long nr = program == NULL ? -1 : PyLong_AsLong(args[1]);
-    const long part = PyErr_Occurred() ? -1 : PyLong_AsLong(args[2]);
-    void *address = PyErr_Occurred() ? NULL : PyLong_AsVoidPtr(args[3]);
+    void *address = PyErr_Occurred() ? NULL : PyLong_AsVoidPtr(args[2]);
     if (PyErr_Occurred()) return NULL;
-    Step *step = nr < 0 || nr >= program->steps ? NULL : &program->step_list[nr];
-    if (step != NULL && step->kind == STRAND)
-        step = part < 0 || part >= step->of.strand.count ? NULL : &step->of.strand.steps[part];
-    if (step == NULL || step->kind != GROUP || address == NULL)
+    if (nr < 0 || nr >= program->steps || program->step_list[nr].kind != GROUP || address == NULL)
         return PyErr_Format(PyExc_ValueError, "use_compiled: there is no such group");
-    atomic_store(&step->of.group.compiled, (void (*)(char **, long))address);
+    atomic_store(&program->step_list[nr].of.group.compiled, (void (*)(char **, long))address);
     Py_RETURN_NONE;
 }
 

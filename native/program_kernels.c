@@ -131,6 +131,7 @@ static const struct {
     IN_PARTS(layer_norm, have_tiles),
     IN_PARTS(layer_norm_backward, have_tiles),
     IN_PARTS(join, always),
+    IN_PARTS(select_backward, always),
 };
 #define KERNELS (sizeof kernels / sizeof *kernels)
 

@@ -1,6 +1,4 @@
-/* The layers of an LSTM in programs: each thread takes some rows of the batch through all steps, the products of
- * the input and of the state by tiles.  Eager mode computes the products of the input before the loop, for all steps;
- * here they are added up where those of the state are.
+/* The layers of an LSTM in programs: each thread takes some rows of the batch through all steps.
  *
  * A thread keeps what it reads again soon, state, cell and gates, in memory of its own: rows of several threads that lie
  * beside each other are fetched by all of them, which then take lines of the cache away from each other (two
@@ -17,21 +15,30 @@
 #define STRIP 32 /* columns */
 #define TALL 12  /* rows of a tile */
 
+/* (steps, batch, ...), in elements from one to the next; those of a row lie in one piece. */
 typedef struct {
-    npy_intp steps, batch, size, inputs;
-    npy_intp over_steps, over_rows; /* of the input, in elements */
-    int reverse;
-    int failed;
-    const float *input, *of_input, *of_state, *bias, *initial, *before, *grad;
+    const float *data;
+    npy_intp over_steps, over_rows, width;
+} Sequence;
+
+static const float *row_at(const Sequence *rows, npy_intp step, npy_intp row) {
+    return rows->data + step * rows->over_steps + row * rows->over_rows;
+}
+
+typedef struct {
+    npy_intp steps, batch, size;
+    int reverse, failed;
+    Sequence input, grad;
+    const float *of_state, *bias, *initial, *before;
     float *state, *cell, *gates, *cells, *output, *change, *gathered;
 } Layer;
 
-/* to (rows x columns) = left @ strips, added to it if `add`. */
+/* to (rows x columns) = left @ strips, added to what is in `start`, if there is something. */
 static void by_strips(npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, const float *strips, float *to,
-                      npy_intp to_step, int add) {
+                      const float *start) {
     for (npy_intp first = 0; first < columns; first += STRIP, strips += inner * STRIP)
         multiply_tiles(rows, inner, columns - first < STRIP ? columns - first : STRIP, left, (Matrix){strips, STRIP, 0},
-                       to + first, to_step, add ? to + first : NULL, to_step);
+                       to + first, columns, start == NULL ? NULL : start + first, columns);
 }
 
 #define APART 1024 /* floats between what threads write */
@@ -52,9 +59,7 @@ static void forward_part(void *context, npy_intp first, npy_intp last) {
     memcpy(cell, all->cell + first * size, (size_t)(rows * size) * sizeof(float));
     for (npy_intp step = 0; step < all->steps; step++) {
         const npy_intp time = all->reverse ? all->steps - 1 - step : step, place = time * all->batch + first;
-        const Matrix input = {all->input + time * all->over_steps + first * all->over_rows, all->over_rows, 0};
-        by_strips(rows, all->inputs, 4 * size, input, all->of_input, gates, 4 * size, 0);
-        by_strips(rows, size, 4 * size, (Matrix){state, size, 0}, all->of_state, gates, 4 * size, 1);
+        by_strips(rows, size, 4 * size, (Matrix){state, size, 0}, all->of_state, gates, all->gates + place * 4 * size);
         for (npy_intp row = 0; row < rows; row++)
             lstm_row(gates + row * 4 * size, all->bias, cell + row * size, all->cells + (place + row) * size,
                      all->output + (place + row) * size, state + row * size, size);
@@ -83,9 +88,9 @@ static void backward_part(void *context, npy_intp first, npy_intp last) {
         float *output = step + 1 < all->steps ? all->output + (own + (step + 1) * rows) * size : unread;
         for (npy_intp row = 0; row < rows; row++)
             lstm_row_back(all->gates + (place + row) * 4 * size, all->cells + (place + row) * size, before + row * size,
-                          all->grad == NULL ? NULL : all->grad + (place + row) * size, state + row * size,
+                          all->grad.data == NULL ? NULL : row_at(&all->grad, time, first + row), state + row * size,
                           cell + row * size, change + row * 4 * size, output + row * size, size);
-        by_strips(rows, 4 * size, size, (Matrix){change, 4 * size, 0}, all->of_state, state, size, 0);
+        by_strips(rows, 4 * size, size, (Matrix){change, 4 * size, 0}, all->of_state, state, NULL);
     }
     memcpy(all->state + first * size, state, (size_t)(rows * size) * sizeof(float));
     memcpy(all->cell + first * size, cell, (size_t)(rows * size) * sizeof(float));
@@ -95,13 +100,12 @@ static void backward_part(void *context, npy_intp first, npy_intp last) {
 /* The rows of the input, (batch, inputs) of each step, in the order of `backward_part`. */
 static void gather_part(void *context, npy_intp first, npy_intp last) {
     const Layer *all = context;
-    const npy_intp rows = last - first;
-    float *to = all->gathered + first * all->steps * all->inputs;
+    const npy_intp width = all->input.width;
+    float *to = all->gathered + first * all->steps * width;
     for (npy_intp step = 0; step < all->steps; step++) {
         const npy_intp time = all->reverse ? all->steps - 1 - step : step;
-        for (npy_intp row = 0; row < rows; row++, to += all->inputs)
-            memcpy(to, all->input + time * all->over_steps + (first + row) * all->over_rows,
-                   (size_t)all->inputs * sizeof(float));
+        for (npy_intp row = first; row < last; row++, to += width)
+            memcpy(to, row_at(&all->input, time, row), (size_t)width * sizeof(float));
     }
 }
 
@@ -123,19 +127,16 @@ static int read_sizes(PyObject *state, npy_intp steps, Layer *all) {
            (double)steps * (double)all->batch * (double)all->size < 1e9;
 }
 
-/* The input, (steps, batch, inputs), whose rows lie in one piece. */
-static int read_input(PyObject *value, Layer *all) {
+/* An array of (steps, batch, width), whose rows lie in one piece. */
+static int read_sequence(PyObject *value, const Layer *all, Sequence *to) {
     if (!PyArray_CheckExact(value)) return 0;
     PyArrayObject *array = (PyArrayObject *)value;
     if (PyArray_TYPE(array) != NPY_FLOAT || PyArray_NDIM(array) != 3 || !PyArray_ISBEHAVED_RO(array)) return 0;
     const npy_intp *lengths = PyArray_DIMS(array), *strides = PyArray_STRIDES(array), width = sizeof(float);
     if (lengths[0] != all->steps || lengths[1] != all->batch || lengths[2] < 1 || lengths[2] >= 1 << 20 ||
-        (strides[2] != width && lengths[2] > 1) || strides[0] < 0 || strides[1] < 0 || strides[0] % width ||
-        strides[1] % width || (strides[1] < lengths[2] * width && lengths[1] > 1))
+        (strides[2] != width && lengths[2] > 1) || strides[0] % width || strides[1] % width)
         return 0;
-    all->inputs = lengths[2], all->over_steps = strides[0] / width;
-    all->over_rows = lengths[1] > 1 ? strides[1] / width : lengths[2];
-    all->input = PyArray_DATA(array);
+    *to = (Sequence){PyArray_DATA(array), strides[0] / width, strides[1] / width, lengths[2]};
     return 1;
 }
 
@@ -145,30 +146,29 @@ static npy_intp rows_of_task(npy_intp batch) {
     return (batch + tasks - 1) / tasks;
 }
 
-/* lstm_layer(input, of_input, of_state, bias, state, cell, gates, cells, output, reverse): state and cell are the first
- * ones, and become the last; gates, cells and output are written.  None, with nothing done, if another way shall. */
+/* lstm_layer(steps, of_state, bias, state, cell, gates, cells, output, reverse): gates are the products of the input, and
+ * become what the gates let through; state and cell are the first ones, and become the last; cells and output are
+ * written.  None, with nothing done, if another way shall. */
 PyObject *taper_lstm_layer(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Layer all = {0};
-    if (count != 10) return PyErr_Format(PyExc_TypeError, "lstm_layer takes 10 arguments");
-    if (!PyArray_CheckExact(args[0]) || PyArray_NDIM((PyArrayObject *)args[0]) != 3 ||
-        !read_sizes(args[4], PyArray_DIM((PyArrayObject *)args[0], 0), &all) || !read_input(args[0], &all))
-        Py_RETURN_NONE;
+    if (count != 9) return PyErr_Format(PyExc_TypeError, "lstm_layer takes 9 arguments");
+    const Py_ssize_t steps = PyLong_AsSsize_t(args[0]);
+    if (PyErr_Occurred()) return NULL;
+    if (!read_sizes(args[3], steps, &all)) Py_RETURN_NONE;
     const npy_intp size = all.size, rows = all.steps * all.batch;
-    if (!(all.of_input = floats(args[1], 4 * size * all.inputs, 0)) || !(all.of_state = floats(args[2], 4 * size * size, 0)) ||
-        !(all.bias = floats(args[3], 4 * size, 0)) || !(all.state = floats(args[4], all.batch * size, 1)) ||
-        !(all.cell = floats(args[5], all.batch * size, 1)) || !(all.gates = floats(args[6], rows * 4 * size, 1)) ||
-        !(all.cells = floats(args[7], rows * size, 1)) || !(all.output = floats(args[8], rows * size, 1)))
+    if (!(all.of_state = floats(args[1], 4 * size * size, 0)) || !(all.bias = floats(args[2], 4 * size, 0)) ||
+        !(all.state = floats(args[3], all.batch * size, 1)) || !(all.cell = floats(args[4], all.batch * size, 1)) ||
+        !(all.gates = floats(args[5], rows * 4 * size, 1)) || !(all.cells = floats(args[6], rows * size, 1)) ||
+        !(all.output = floats(args[7], rows * size, 1)))
         Py_RETURN_NONE;
-    all.reverse = args[9] == Py_True;
-    float *of_input, *of_state;
+    all.reverse = args[8] == Py_True;
+    float *of_state;
     Py_BEGIN_ALLOW_THREADS;
-    all.of_input = of_input = in_strips(all.of_input, all.inputs, 4 * size, 1);
     all.of_state = of_state = in_strips(all.of_state, size, 4 * size, 1);
-    if (of_input != NULL && of_state != NULL) pool_run(forward_part, &all, all.batch, rows_of_task(all.batch));
-    scratch_give(of_input);
+    if (of_state != NULL) pool_run(forward_part, &all, all.batch, rows_of_task(all.batch));
     scratch_give(of_state);
     Py_END_ALLOW_THREADS;
-    if (of_input == NULL || of_state == NULL || all.failed) return PyErr_NoMemory();
+    if (of_state == NULL || all.failed) return PyErr_NoMemory();
     Py_RETURN_TRUE;
 }
 
@@ -180,16 +180,16 @@ PyObject *taper_lstm_layer_back(PyObject *self, PyObject *const *args, Py_ssize_
     Layer all = {0};
     if (count != 13) return PyErr_Format(PyExc_TypeError, "lstm_layer_back takes 13 arguments");
     if (!PyArray_CheckExact(args[0]) || PyArray_NDIM((PyArrayObject *)args[0]) != 3 ||
-        !read_sizes(args[2], PyArray_DIM((PyArrayObject *)args[0], 0), &all) || !read_input(args[0], &all))
+        !read_sizes(args[2], PyArray_DIM((PyArrayObject *)args[0], 0), &all) || !read_sequence(args[0], &all, &all.input) ||
+        (args[8] != Py_None && (!read_sequence(args[8], &all, &all.grad) || all.grad.width != all.size)))
         Py_RETURN_NONE;
     const npy_intp size = all.size, rows = all.steps * all.batch;
     if (!(all.of_state = floats(args[1], 4 * size * size, 0)) || !(all.state = floats(args[2], all.batch * size, 1)) ||
         !(all.cell = floats(args[3], all.batch * size, 1)) || !(all.gates = floats(args[4], rows * 4 * size, 0)) ||
         !(all.cells = floats(args[5], rows * size, 0)) || !(all.before = floats(args[6], all.batch * size, 0)) ||
         !(all.initial = floats(args[7], all.batch * size, 0)) ||
-        (args[8] != Py_None && !(all.grad = floats(args[8], rows * size, 0))) ||
         !(all.change = floats(args[9], rows * 4 * size, 1)) || !(all.output = floats(args[10], rows * size, 1)) ||
-        !(all.gathered = floats(args[11], rows * all.inputs, 1)))
+        !(all.gathered = floats(args[11], rows * all.input.width, 1)))
         Py_RETURN_NONE;
     all.reverse = args[12] == Py_True;
     float *of_state;

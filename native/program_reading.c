@@ -5,7 +5,6 @@
 
 #include "program_steps.h"
 #include "slots.h"
-#include "tiles.h"
 
 #define MOST_REGISTERS 128
 
@@ -354,37 +353,6 @@ static int read_arrival(Program *program, PyObject *from, Step *step) {
     return read_handle(program, handle, &to->handle);
 }
 
-/* Whether a step can run by units of rows. */
-static int has_units(const Step *step, npy_intp units) {
-    if (step->kind == GROUP) {
-        const Group *group = &step->of.group;
-        return group->count == units * group->grain * group->block;
-    }
-    if (step->kind == PRODUCT) {
-        const Product *product = &step->of.product;
-        return !product->is_double && !product->left.turned && product->rows % units == 0 && have_tiles();
-    }
-    return step->kind == CALL && step->of.call.prepare != NULL;
-}
-
-static int read_step(Program *program, PyObject *from, Step *step);
-
-/* (units, steps) */
-static int read_strand(Program *program, PyObject *from, Step *step) {
-    Strand *to = &step->of.strand;
-    PyObject *steps;
-    if (!PyArg_ParseTuple(from, "nO!", &to->units, &PyList_Type, &steps)) return -1;
-    if (to->units < 1 || PyList_GET_SIZE(steps) > MOST_STEPS) return unsound("a strand");
-    to->steps = calloc((size_t)PyList_GET_SIZE(steps) + 1, sizeof(Step));
-    if (to->steps == NULL) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t nr = 0; nr < PyList_GET_SIZE(steps); nr++) {
-        to->count++;
-        if (read_step(program, PyList_GET_ITEM(steps, nr), &to->steps[nr]) < 0) return -1;
-        if (!has_units(&to->steps[nr], to->units)) return unsound("a step of a strand");
-    }
-    return 0;
-}
-
 static int read_step(Program *program, PyObject *from, Step *step) {
     PyObject *rest;
     if (!PyArg_ParseTuple(from, "iO!", &step->kind, &PyTuple_Type, &rest)) return -1;
@@ -395,7 +363,6 @@ static int read_step(Program *program, PyObject *from, Step *step) {
     case RENEW: return read_slot_number(program, rest, FRESH, step);
     case DROP: return read_slot_number(program, rest, CALLED, step);
     case ARRIVE: return read_arrival(program, rest, step);
-    case STRAND: return read_strand(program, rest, step);
     default: step->kind = RENEW; return unsound("a kind of step");
     }
 }

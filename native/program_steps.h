@@ -8,7 +8,6 @@
 
 #define MOST_CALL_ARGS 64
 #define MOST_LENGTHS 16
-#define MOST_STEPS 64 /* of a strand */
 #define TINY 512 /* multiplications below which BLAS is not worth the call */
 
 typedef struct {
@@ -53,7 +52,7 @@ typedef struct {
     _Alignas(64) char context[1024];
 } Parts;
 
-/* Makes the parts of a call ready, whose items come in `units` of as many: 0 if there is no memory. */
+/* Makes the parts of a call ready, at most `units` of them with as many items each: 0 if there is no memory. */
 typedef int (*Preparation)(const Call *call, char *const *data, char *const *outputs, npy_intp units, Parts *parts);
 
 struct Call {
@@ -79,18 +78,8 @@ typedef struct {
     PyObject *leaf, *otherwise;
 } Arrival;
 
-typedef struct Step Step;
-
-/* Steps that go over the same rows: each thread takes a unit of them through all steps before the next, so that what
- * one step has written is still in its cache for the next. */
+enum { GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE };
 typedef struct {
-    npy_intp units;
-    int count;
-    Step *steps; /* groups, products, and calls with kernels that have parts */
-} Strand;
-
-enum { GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE, STRAND };
-struct Step {
     int kind;
     PyObject *keeps; /* what a group's loops belong to */
     union {
@@ -98,10 +87,9 @@ struct Step {
         Product product;
         Call call;
         Arrival arrival;
-        Strand strand;
         int slot;
     } of;
-};
+} Step;
 
 typedef struct {
     int slots, steps, results, inputs, running, failed;
@@ -129,9 +117,6 @@ static inline const Shape *output_shape(const Call *call, int nr) {
 /* Put the kernel of a name into a call; nothing if there is none for a call like this one, which then is made. */
 void use_kernel(const char *name, Call *call);
 
-/* Where the arguments and outputs of a call lie; both have room for MOST_CALL_ARGS. */
-void places_of_call(const Program *program, const Call *call, char **data, char **outputs);
-
 /* Whether elements lie row by row in one piece and have a type. */
 int is_rows(const Shape *shape, int type, int dims);
 
@@ -144,9 +129,7 @@ KERNEL(attention_backward);
 KERNEL(layer_norm);
 KERNEL(layer_norm_backward);
 KERNEL(join);
-
-/* Run a strand: 0, or -1 with an error. */
-int run_strand(Program *program, const Strand *strand);
+KERNEL(select_backward);
 
 /* An array of a shape on memory that `base` owns; on memory of its own if `data` is NULL. */
 PyObject *array_on(const Shape *shape, char *data, PyObject *base);

@@ -86,6 +86,22 @@ def test_whole_run_against_itself():
     assert all(each["error"] is None and each["ratio"] > 0 for each in found)
 
 
+def test_captured_steps_are_compared_with_both():
+    command = [sys.executable, str(FOLDER / "run.py"), "--table", "captured", "--quick", "--json"]
+    command += ["--only", "5x5", "--candidate", "taper", "--reference", "taper"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    first, second = json.loads(done.stdout)["rows"]
+    assert (first["name"], first["bar"]) == ("step: 5x5 variance fit, SGD", 0.9)
+    assert (second["name"], second["bar"]) == ("step: 5x5 variance fit, SGD / taper itself", 0.8)
+    assert first["error"] is None and second["ratio"] < 0.8
+    found = report.captured([rows.Row(**each) for each in (_plain(first), _plain(second))], {})
+    assert "Beside taper without capture:" in found
+
+
+def _plain(row):
+    return {name: value for name, value in row.items() if name != "verdict"}
+
+
 def test_deep_chain_frees_its_memory():
     command = [sys.executable, str(FOLDER / "deep_chain.py"), "taper", "--length", "200000"]
     done = subprocess.run(command, capture_output=True, text=True)

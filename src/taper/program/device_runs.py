@@ -263,7 +263,7 @@ class Written:
         leaf: Any = instruction.of
         if leaf is None:  # `.grad` was set
             setter, tensor = instruction.run.args  # type: ignore[attr-defined]
-            array = self.arrays[next(instruction.operands()).number]
+            array = self.arrays[instruction.operands()[0].number]
             launch.arrivals.append(lambda: setter(tensor, wrap(self._given_out(array))))
             self.runner.step(instruction, self.arrays)
             launch.leaving.append((_root(array), 0))

@@ -85,10 +85,13 @@ class Instruction:
     writes: tuple[Value, ...] = ()
     pure: bool = True  # without effect but its outputs: may be left out if nobody reads these
     is_again: bool = False  # computes once more what an earlier one has computed (`recomputing`)
+    _operands: list[Value] | None = field(default=None, init=False, repr=False)  # once looked for
 
-    def operands(self) -> Iterator[Value]:
+    def operands(self) -> list[Value]:
         """The values among the arguments."""
-        yield from values_in(self.arguments)
+        if self._operands is None:
+            self._operands = list(values_in(self.arguments))
+        return self._operands
 
 
 @dataclass(eq=False, slots=True)

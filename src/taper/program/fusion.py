@@ -35,7 +35,6 @@ class Step:
         self.operands: set[int] = set()
         self.roots: set[int] = set()  # what the operands are views of
         self.unit = 1  # blocks are multiples of it: rows that are reduced
-        self.units = 0  # of a strand that it belongs to (`strands`)
 
 
 class Fusion:
@@ -52,9 +51,10 @@ class Fusion:
         if not graph.exact:
             _fold_rows(graph, self.used, results)
         self.kept_until = _kept_until(graph, self.used)
-        self.results = [  # of calls
-            node for node in graph.nodes if node.kind == "result" and node.number in self.used
-        ]
+        self.results_of: dict[int, list[Node]] = {}  # of calls, by their numbers
+        for node in graph.nodes:
+            if node.kind == "result" and node.number in self.used:
+                self.results_of.setdefault(node.inputs[0].number, []).append(node)
         for node in graph.nodes:
             if node.number in self.used:
                 self._place(node)
@@ -280,8 +280,6 @@ def unit_of(node: Node) -> int:
     return along if before > 1 else behind
 
 
-def members(steps: list[Step]) -> list[Any]:
-    """The instructions of the program, by position, that steps compute."""
-    return sorted(
-        {node.origin for step in steps for node in step.nodes if node.origin is not None}
-    )
+def members(step: Step) -> list[Any]:
+    """The instructions of the program, by position, that a step computes."""
+    return sorted({node.origin for node in step.nodes if node.origin is not None})

@@ -208,7 +208,11 @@ class Graph:
     def forget_since(self, count: int) -> None:
         """Take back the nodes after the first `count`."""
         del self.nodes[count:]
-        self.known = {key: node for key, node in self.known.items() if node.number < count}
+        while self.known:  # the last ones were put in last
+            key, node = self.known.popitem()
+            if node.number < count:
+                self.known[key] = node
+                break
 
     # --- leaves ------------------------------------------------------------------------------
 

@@ -105,9 +105,15 @@ def _join(instruction: Instruction) -> bool:
         and len(made.shape) > 1
         and is_row_major(made.shape, made.strides, made.dtype.itemsize)
         and all(each.dtype == _FLOAT and each.shape[:-1] == made.shape[:-1] for each in parts)
+        and all(each.strides[-1] == _FLOAT.itemsize for each in parts)
         and sum(each.shape[-1] for each in parts) == made.shape[-1]
         and made.nbytes >= _LARGE
     )
+
+
+def _select_backward(instruction: Instruction) -> bool:
+    (made,) = instruction.outputs
+    return made is not None and made.nbytes >= _LARGE and _are_floats_in_rows(instruction)
 
 
 _KERNELS: dict[tuple[str, str], tuple[str, Callable[[Instruction], bool]]] = {
@@ -121,6 +127,8 @@ _KERNELS: dict[tuple[str, str], tuple[str, Callable[[Instruction], bool]]] = {
     ("op", "native_layer_norm"): ("layer_norm", _layer_norm),
     ("formula", "NativeLayerNormBackward0"): ("layer_norm_backward", _layer_norm_backward),
     ("formula", "SplitBackward0"): ("join", _join),
+    ("formula", "SplitWithSizesBackward0"): ("join", _join),
+    ("formula", "SelectBackward0"): ("select_backward", _select_backward),
 }
 
 

@@ -46,6 +46,7 @@ class Entry:
         self.runner: Any = None
         self.spec: Any = None  # how the results are nested
         self.is_leaf = False  # whether they are not: one result is all
+        self.returns_nothing = False
         self.results: list[Any] = []  # a Result, a Number, or something that is always the same
         self.backward: BackwardProgram | None = None
         self.saved = 0  # how many results of the program are kept for the backward
@@ -58,17 +59,17 @@ class Entry:
 
     def replay(self, tensors: Sequence[Tensor]) -> Any:
         """Run the program on the arguments."""
-        state = local.state
         run = self.runner.run
+        state = local.state
         if state.autocast is not None:  # the casts are instructions
             run = functools.partial(run_without_autocast, run, state)
-        rng = self.rng()
+        rng = None if self.backward is None else self.rng()
         try:
             arrays = run([each._array for each in tensors])
         except Exception as error:
             note_place(error, self.runner)
             raise
-        return self.rebuilt(arrays, tensors, rng)
+        return None if self.returns_nothing else self.rebuilt(arrays, tensors, rng)
 
     def rng(self) -> Any:
         """The state of the generator before a call, if a second derivative may ask for it."""
@@ -336,6 +337,7 @@ def _describe(
     leaves, entry.spec = tree_flatten(result)
     entry.is_leaf = bool(entry.spec.is_leaf())
     entry.results = [results.describe(each) for each in leaves]
+    entry.returns_nothing = result is None
     if recorder.refusal is None:
         saved: list[Value] = []
         if results.live:

@@ -51,7 +51,8 @@ def run_pass(
     elif task.create_graph:
         recorder.give_up("a backward pass runs under autocast")
     if recorder.refusal is not None and arrive is None:
-        engine.run_in_python(task, state)
+        with recorder.users_watched():
+            engine.run_in_python(task, state)
         return
     _Pass(recorder, task, arrive, border or {}).run(state)
 
@@ -170,7 +171,8 @@ def _evaluate(
     if recorder.refusal is not None:
         if arrive is not None:
             raise NotWrittenDownError
-        return engine.evaluate(node, grads, task)
+        with recorder.users_watched():
+            return engine.evaluate(node, grads, task)
     runs = task.needed is None or engine.runs(node, task)
     if runs and task.wanted is not None:
         engine.capture(node, grads, task)
@@ -185,7 +187,8 @@ def _evaluate(
         _arrive(recorder, node, grads, arrive)
         return ()
     if recorder.refusal is not None:
-        return engine.apply(node, grads, task)
+        with recorder.users_watched():
+            return engine.apply(node, grads, task)
     if not isinstance(node, TableNode):
         return _through_operators(recorder, node, grads, task)
     if node._passes_undefined and all([grad is None for grad in grads]):
@@ -224,7 +227,8 @@ def _run_tensor_hooks(recorder: Any, node: Node, grads: list[Any]) -> None:
     for grad in grads:
         if grad is not None and recorder.find(grad) is None:
             recorder.constant(grad)
-    run_tensor_hooks(node, hooks, grads, False)
+    with recorder.users_watched():
+        run_tensor_hooks(node, hooks, grads, False)
     _must_be_known(recorder, grads, "a hook returns")
 
 
@@ -238,7 +242,8 @@ def _through_operators(
             if made is not None:
                 recorder.constant(made._array)
                 grads[nr] = made._array
-    results = engine.apply(node, grads, task)
+    with recorder.users_watched():
+        results = engine.apply(node, grads, task)
     _must_be_known(recorder, results, f"{node.name()} is no operator of the table and returns")
     return results
 
@@ -313,7 +318,8 @@ def _arrive(recorder: Any, node: AccumulateGrad, grads: list[Any], arrive: Arriv
         run = calls.leaf_call(leaf)
         recorder.emit("accumulate", "accumulate", run, (argument,), outputs, of=leaf)
     if meta.post_accumulate_hooks:
-        node._run_post_accumulate_hooks(meta)
+        with recorder.users_watched():
+            node._run_post_accumulate_hooks(meta)
 
 
 def _place(node: Node) -> Any:

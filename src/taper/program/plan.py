@@ -21,13 +21,12 @@ from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
 from taper.program.kernels import kernel_of
 from taper.program.recurrences import fast_recurrence
-from taper.program.strands import Stage, stages_of
 from taper.program.tracing import Tracer
 from taper.program.updates import update_call
 from taper.tensor import Tensor
 
 ARENA, FIXED, INPUT, TENSOR, FRESH, CALLED = range(6)
-GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE, STRAND = range(7)
+GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE = range(6)
 _ALIGNED = 64
 _LARGE = 65536  # bytes from which the allocator keeps memory (native/memory.c)
 
@@ -56,7 +55,7 @@ class Slot:
 class Plan:
     """A program as `native.make_program` takes it."""
 
-    def __init__(self, fusion: Fusion, trace: Tracer, with_strands: bool = True) -> None:
+    def __init__(self, fusion: Fusion, trace: Tracer) -> None:
         self.fusion, self.trace = fusion, trace
         results = trace.results
         self.slots: list[Slot] = []
@@ -66,10 +65,9 @@ class Plan:
         self.kept = self._kept(results)
         self.position = 0
         self.steps: list[tuple[Any, ...]] = []
-        self.rows: list[int] = []  # for each of them the stage that it belongs to
-        self.stages = self._stages(with_strands)
-        for self.position, stage in enumerate(self.stages):
-            self._add(stage)
+        self.rows: list[int] = []  # for each of them the step of `fusion` that it belongs to
+        for self.position, step in enumerate(fusion.order):
+            self._add(step)
         self.position += 1
         self.results = [self.handle(each) for each in results]
         self._drop()
@@ -175,25 +173,15 @@ class Plan:
 
     # --- steps -----------------------------------------------------------------------------------
 
-    def _stages(self, with_strands: bool) -> list[Stage]:
-        order = self.fusion.order
-        if not with_strands or self.trace.graph.exact:
-            return [Stage([each]) for each in order]
-        return stages_of(order, self.fusion.results, self._kernel)
-
-    def _add(self, stage: Stage) -> None:
-        for step in stage.steps:
-            step.units = stage.units
-        made = [self._made(each) for each in stage.steps]
-        self.steps += [(STRAND, (stage.units, made))] if stage.units else made
-        self.rows.append(self.position)
-
-    def _made(self, step: Step) -> tuple[Any, ...]:
+    def _add(self, step: Step) -> None:
         if step.kind == "group":
-            return GROUP, group_of(self, step)
-        if step.kind == "product":
-            return PRODUCT, self._product(step.nodes[0])
-        return self._call(step.nodes[0])
+            made = (GROUP, group_of(self, step))
+        elif step.kind == "product":
+            made = (PRODUCT, self._product(step.nodes[0]))
+        else:
+            made = self._call(step.nodes[0])
+        self.steps.append(made)
+        self.rows.append(self.position)
 
     def _product(self, node: Node) -> tuple[Any, ...]:
         left, right, *start = node.inputs
@@ -262,7 +250,7 @@ class Plan:
         return tuple(numbers)
 
     def _results_of(self, call: Node) -> list[Node]:
-        return [node for node in self.fusion.results if node.inputs[0] is call]
+        return self.fusion.results_of.get(call.number, [])
 
     # --- memory ----------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""LSTM layers of programs that may round otherwise: the products of input and state in one loop.
+"""LSTM layers of programs: loops in which each thread has what it needs in memory of its own.
 
-Owns: which layers; the loops are in `native/program_lstm.c`.  Eager mode has the products of the
-input, for all steps at once, before the loop.
+Owns: which layers; the loops are in `native/program_lstm.c`.  The rows of gradients are in another
+order than eager mode's, so that sums over them may round otherwise.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _FLOAT = np.dtype(np.float32)
 
 def fast_recurrence(instruction: Instruction) -> Callable[..., Any] | None:
     """Return what runs the layer of an LSTM, or its gradients; None for all others."""
-    if native is None or any(each.dtype != _FLOAT for each in instruction.operands()):
+    if native is None or not native.has_kernel("attention"):  # these loops, too, want AVX-512
+        return None
+    if any(each.dtype != _FLOAT for each in instruction.operands()):
         return None
     of, arguments = instruction.of, instruction.arguments
     if instruction.kind == "op" and of is mkldnn_rnn_layer.op:
@@ -38,21 +40,21 @@ def fast_recurrence(instruction: Instruction) -> Callable[..., Any] | None:
 
 def _layer(input: Any, *arguments: Any) -> Any:
     of_input, of_state, bias, other, hx, cx, reverse, *_ = arguments
-    steps, batch, _ = input.shape
+    steps, batch, width = input.shape
     size = hx.shape[1]
     workspace = np.empty(5 * steps * batch * size, np.float32)
     gates, cells = workspace[: 4 * steps * batch * size], workspace[4 * steps * batch * size :]
+    np.matmul(input.reshape(-1, width), of_input.T, gates.reshape(-1, 4 * size))
     both = np.zeros(4 * size, np.float32) if bias is None else bias + other
     output, state, cell = np.empty((steps, batch, size), np.float32), hx.copy(), cx.copy()
-    given = (input, of_input, of_state, both, state, cell, gates, cells, output, reverse)
-    if native.lstm_layer(*given) is None:
+    if not native.lstm_layer(steps, of_state, both, state, cell, gates, cells, output, reverse):
         return mkldnn_rnn_layer.op.forward(input, *arguments)
     return output, state, cell, workspace
 
 
 def _gradients(input: Any, *arguments: Any) -> Any:
     """The gradients of input, weights, biases, first state and first cells."""
-    of_input, of_state, _, _, hx, cx, _, _, _, workspace, reverse, *_ = arguments
+    _, of_state, _, _, hx, cx, _, _, _, workspace, reverse, *_ = arguments
     needs, grad, to_last, to_cell = arguments[19:23]
     steps, batch, width = input.shape
     size = hx.shape[1]
@@ -63,7 +65,6 @@ def _gradients(input: Any, *arguments: Any) -> Any:
     change, before, rows = (
         np.empty((steps * batch, wide), np.float32) for wide in (4 * size, size, width)
     )
-    grad = None if grad is None else np.ascontiguousarray(grad)
     given = (of_state, to_state, cell, workspace[: 4 * count], workspace[4 * count :], hx, cx, grad)
     if needs[0] or not native.lstm_layer_back(input, *given, change, before, rows, reverse):
         return mkldnn_rnn_layer_all(input, *arguments)

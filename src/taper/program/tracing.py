@@ -248,6 +248,8 @@ class Tracer:
     def _overwrite(self, written: set[int], call: Node) -> None:
         """After the call all arrays on this memory are read anew."""
         call.writes = tuple(written)
+        if not written:
+            return
         for node in list(self.memories.values()):
             if node.detail.memory.number in written:
                 self._written(node.detail, call)

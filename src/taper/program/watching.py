@@ -66,20 +66,24 @@ class Watcher:
         self._internal: dict[int, types.CodeType] = {}
         self.effect: tuple[str, Place] | None = None
         self.reads = False  # whether the code has got a number that it must not look at
+        self.is_on = False
 
     def __enter__(self) -> Watcher:
         # What the garbage collector finalizes meanwhile would be taken for the function's doing.
         self._collects = gc.isenabled()
         gc.disable()
-        sys.setprofile(self._see)
+        self.is_on = True
+        sys.setprofile(self.see)
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.is_on = False
         sys.setprofile(None)
         if self._collects:
             gc.enable()
 
-    def _see(self, frame: types.FrameType, event: str, argument: Any) -> None:
+    def see(self, frame: types.FrameType, event: str, argument: Any) -> None:
+        """Take note of a call, as the function of `sys.setprofile`."""
         code = frame.f_code
         if id(code) in self._internal:
             return
