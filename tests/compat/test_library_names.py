@@ -96,14 +96,11 @@ def test_what_is_missing_can_be_asked_for_and_says_so_when_used(torch):
     assert hasattr(vision.datasets, "ImageNet")
     assert not isinstance(torch.ones(1), vision.tv_tensors.BoundingBoxes)
     for make in (
-        vision.ops.RoIAlign,
-        vision.tv_tensors.Mask,
-        vision.transforms.v2.ClampBoundingBoxes,
         torch._C.Graph,
         torch.jit.ScriptFunction,
         torch.Stream,
     ):
-        with pytest.raises(NotImplementedError, match=f"{make.__name__}|tv_tensors"):
+        with pytest.raises(NotImplementedError, match=make.__name__):
             make()
     with pytest.raises(AttributeError):
         vision.datasets.Nothing
