@@ -1,4 +1,4 @@
-"""Transforms of pictures with boxes, masks and points, on taper or on torchvision, as lines of text.
+"""Transforms of pictures with boxes, masks and points, on taper or torchvision, as lines of text.
 
 `lines(torch, tv_tensors, v2)` takes the packages; `box_transforms.txt` has what torchvision 0.28
 gives.

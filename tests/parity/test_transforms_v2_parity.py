@@ -30,6 +30,7 @@ def test_all_names_are_there_or_said_to_be_missing():
                 assert name in str(error)
 
 
+@pytest.mark.filterwarnings("ignore:RandomErasing")
 def test_recorded_lines_about_boxes_are_torchvisions():
     kinds = importlib.import_module("torchvision.tv_tensors")
     assert_same_lines(lines(torch, kinds, THEIR_TRANSFORMS.v2), EXPECTED)

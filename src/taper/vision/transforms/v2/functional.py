@@ -450,10 +450,14 @@ def _all_kinds() -> None:
     spared |= {"to_dtype", "to_pil_image", "to_tensor", "resized_crop", "clamp_bounding_boxes"}
     spared |= {"clamp_keypoints", "convert_bounding_box_format", "sanitize_bounding_boxes"}
     spared |= {"sanitize_keypoints"}
-    others = {"hflip": "horizontal_flip", "vflip": "vertical_flip", "elastic_transform": "elastic"}
+    names = {"hflip": "horizontal_flip", "vflip": "vertical_flip", "elastic_transform": "elastic"}
+    made: dict[Any, Any] = {}  # two names of a function stay one function
     for name in __all__:
         if name not in spared:
-            own[name] = of_every_kind(own[name], others.get(name, name))
+            plain = own[name]
+            if plain not in made:
+                made[plain] = of_every_kind(plain, names.get(name, name))
+            own[name] = made[plain]
 
 
 _all_kinds()
