@@ -301,3 +301,11 @@ def test_a_subclass_may_call_its_attributes_as_libraries_do():
     described.requires_grad_(True)
     (described * 3).sum().backward()
     assert described.grad.tolist() == [3, 3] and described._meta == {"spacing": 2}
+
+
+def test_functorch_traces_and_has_its_old_experiments(torch):
+    functorch = importlib.import_module("functorch")
+    traced = functorch.make_fx(lambda x: x.sin() * 2)(torch.ones(2))
+    assert traced(torch.zeros(2)).tolist() == [0.0, 0.0]
+    experimental = importlib.import_module("functorch.experimental")
+    assert experimental.chunk_vmap(torch.sum)(torch.ones(4, 3)).tolist() == [3.0] * 4

@@ -1,4 +1,4 @@
-"""Masks."""
+"""Regions of a picture, pixel by pixel."""
 
 from __future__ import annotations
 

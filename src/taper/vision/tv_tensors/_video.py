@@ -1,4 +1,4 @@
-"""Videos."""
+"""Pictures one after the other."""
 
 from __future__ import annotations
 
