@@ -81,13 +81,41 @@ def test_all_futures_together():
 # --- what is left out ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["ao", "export"])
+@pytest.mark.parametrize("name", ["export", "nested"])
 def test_a_module_that_is_left_out_says_why(name):
     assert not hasattr(taper, name)
     with pytest.raises(AttributeError) as caught:
         getattr(taper, name)
     assert str(caught.value).startswith(f"module 'taper' has no attribute '{name}'. taper leaves")
     assert left_out.MODULES[f"torch.{name}"][1] in str(caught.value)
+
+
+def test_names_of_quantization_are_there_and_refused_when_used():
+    quantization = taper.ao.quantization
+    net = quantization.QuantWrapper(taper.nn.Linear(2, 3))
+    assert net(taper.ones(1, 2)).shape == (1, 3)
+    assert list(net.state_dict()) == ["module.weight", "module.bias"]
+    assert repr(quantization.QuantStub()) == "QuantStub()"
+    observer = quantization.observer.MinMaxObserver
+    assert not isinstance(net, observer)
+    assert quantization.QConfig(activation=observer, weight=observer).weight is observer
+    calls = (observer, quantization.quantize_dynamic, quantization.get_default_qconfig)
+    calls += (
+        taper.ao.nn.quantized.Linear,
+        taper.ao.nn.intrinsic.ConvBn2d,
+        taper.quantization.prepare,
+    )
+    for call in calls:
+        with pytest.raises(NotImplementedError, match="is not provided, as every tensor holds"):
+            call()
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        quantization.nothing
+    functional = taper.ao.nn.quantized.FloatFunctional()
+    x = taper.tensor([1.0, -2.0])
+    assert functional.add_relu(x, x).tolist() == [2.0, 0.0]
+    assert functional.cat([x, x]).shape == (4,) and functional.mul_scalar(x, 2.0)[0] == 2
+    with pytest.raises(RuntimeError, match="not intended to use the 'forward'"):
+        functional(x)
 
 
 def test_other_names_are_just_not_there():

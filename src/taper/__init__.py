@@ -93,7 +93,7 @@ _ON_DEMAND = frozenset(
     {"_C", "amp", "distributions", "fft", "files", "func", "linalg", "nn", "optim", "profiler"}
     | {"_guards", "_utils", "serialization", "special", "testing", "utils", "viz"}
     | {"accelerator", "cpu", "distributed", "fx", "jit", "library", "multiprocessing", "signal"}
-    | {"masked", "sparse"}
+    | {"ao", "masked", "quantization", "sparse"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
     | {"_higher_order_ops", "_tensor", "_tensor_str", "quasirandom"}

@@ -21,6 +21,7 @@ from taper import _tensor_str as _tensor_str
 from taper import _utils as _utils
 from taper import accelerator as accelerator
 from taper import amp as amp
+from taper import ao as ao
 from taper import autograd as autograd
 from taper import backends as backends
 from taper import compat as compat
@@ -49,6 +50,7 @@ from taper import ops as ops
 from taper import optim as optim
 from taper import overrides as overrides
 from taper import profiler as profiler
+from taper import quantization as quantization
 from taper import quasirandom as quasirandom
 from taper import random as random
 from taper import return_types as _return_types

@@ -1,4 +1,7 @@
-"""Runs a program on PyTorch, with a torchvision whose compiled operators may not fit it."""
+"""Runs a program on PyTorch, with a torchvision whose compiled operators may not fit it.
+
+Of those, `nms` is there all the same.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from parity import torchvision_oracle
+from parity import detection_oracle, torchvision_oracle
 
 if __name__ == "__main__":
-    torchvision_oracle.load()
+    detection_oracle.use_nms(torchvision_oracle.load())
     del sys.argv[0], sys.path[0]
     sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
     runpy.run_path(sys.argv[0], run_name="__main__")

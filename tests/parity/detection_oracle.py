@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 import torch
+
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # it would compile the pooling of regions
 
 
 def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:
@@ -29,4 +32,3 @@ def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torc
 def use_nms(torchvision: Any) -> None:
     """Let torchvision's detectors choose boxes by the function above."""
     torchvision.ops.boxes.nms = torchvision.ops.nms = nms
-    torch._dynamo.config.disable = True  # it would compile the pooling of regions

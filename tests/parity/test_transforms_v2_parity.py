@@ -5,10 +5,15 @@
 
 from __future__ import annotations
 
+import importlib
+
 import pytest
+import torch
 
 import taper.vision.transforms.v2
+from box_transforms import lines
 from parity.transform_probe import THEIR_TRANSFORMS, compare, lines_of
+from vision.test_tv_tensors import EXPECTED, assert_same_lines
 
 
 @pytest.mark.parametrize("line", lines_of("transform_v2_expressions.txt"))
@@ -23,3 +28,9 @@ def test_all_names_are_there_or_said_to_be_missing():
                 assert getattr(taper.vision.transforms.v2, name) is not None
             except NotImplementedError as error:
                 assert name in str(error)
+
+
+@pytest.mark.filterwarnings("ignore:RandomErasing")
+def test_recorded_lines_about_boxes_are_torchvisions():
+    kinds = importlib.import_module("torchvision.tv_tensors")
+    assert_same_lines(lines(torch, kinds, THEIR_TRANSFORMS.v2), EXPECTED)

@@ -82,12 +82,6 @@ def test_cut_mix_takes_pixels_of_the_picture_before():
         (lambda: v2.RandomHorizontalFlip(2), ValueError, "`p` should be a floating point value"),
         (lambda: v2.Normalize([0], [1])(picture()), TypeError, "does not support PIL images"),
         (lambda: v2.Compose([]), ValueError, "Pass at least one transform"),
-        (
-            lambda: v2.RandomIoUCrop(),
-            NotImplementedError,
-            "boxes and key points are not",
-        ),
-        (lambda: taper.vision.tv_tensors.Image(1), NotImplementedError, "tv_tensors are not"),
         (lambda: v2.Nothing, AttributeError, "no attribute 'Nothing'"),
     ],
 )

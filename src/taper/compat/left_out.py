@@ -6,7 +6,6 @@ Read only when a program has asked for one.
 from __future__ import annotations
 
 MODULES = {
-    "torch.ao": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
     "torch.classes": ("programs are Python", "use Python classes"),
     "torch.contrib": ("it holds PyTorch's experiments", "use `torch.utils.tensorboard`"),
     "torch.cpp": ("programs are Python", "use the module of that name without `cpp`"),
@@ -16,7 +15,6 @@ MODULES = {
     "torch.nested": ("every tensor has one shape", "pad, or use `nn.utils.rnn.pack_sequence`"),
     "torch.numa": ("the system places processes", "start the launcher under `numactl`"),
     "torch.package": ("files hold tensors and no programs", "save the state_dict"),
-    "torch.quantization": ("every tensor holds plain numbers", "use float16 or bfloat16 tensors"),
     "torch.utils.bottleneck": ("it starts PyTorch's profilers", "use `torch.profiler`"),
     "torch.utils.data.datapipes": ("PyTorch gives them up", "use `IterableDataset`"),
     "torch.utils.mobile_optimizer": ("programs are Python", "call the module itself"),

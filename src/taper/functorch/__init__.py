@@ -1,5 +1,8 @@
 """`functorch`: the transforms under an old name, and modules as functions of parameters."""
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from taper.func import (
     functionalize,
     grad,
@@ -56,3 +59,9 @@ def chunk_vmap(func, in_dims=0, out_dims=0, randomness="error", chunks=2):  # ty
         return vmap(func, in_dims, out_dims, randomness, chunk_size=size)(*args, **kwargs)
 
     return run
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "make_fx":  # late: tracing is loaded by those who trace
+        return _importlib.import_module("taper.fx.experimental.proxy_tensor").make_fx
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

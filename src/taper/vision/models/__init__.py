@@ -51,10 +51,10 @@ _OTHERS = {"Any", "annotations", "on_first_use", *__all__}
 __all__ += [name for name in list(globals()) if name[0] != "_" and name not in _OTHERS]
 
 # torchvision's packages of models for other tasks.
-_MISSING = ("optical_flow", "quantization")
+_MISSING = ("quantization",)
 
 
-_MODULES = ("detection", "feature_extraction", "mobilenet", "presets")
+_MODULES = ("detection", "feature_extraction", "mobilenet", "optical_flow", "presets")
 _load, __dir__ = on_first_use(globals(), _MODULES)
 
 

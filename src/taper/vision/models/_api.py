@@ -185,8 +185,9 @@ def _signature(weights_type: type[WeightsEnum]) -> inspect.Signature:
 
 
 def _all_builders() -> dict[str, Callable[..., nn.Module]]:
-    """Return all builders; those of detectors register when they are loaded."""
-    importlib.import_module("taper.vision.models.detection")  # late: it takes longer than the rest
+    """Return all builders; those of detectors and flows register when they are loaded."""
+    for task in ("detection", "optical_flow"):
+        importlib.import_module(f"taper.vision.models.{task}")  # late: few use them
     return BUILDERS
 
 
@@ -268,7 +269,8 @@ def get_weight(name: str) -> WeightsEnum:
     if not dot:
         raise ValueError(f"Invalid weight name provided: '{name}'.")
     package = sys.modules[__package__]
-    places = (package, package.segmentation, package.video, package.detection)
+    tasks = (package.segmentation, package.video, package.detection, package.optical_flow)
+    places = (package, *tasks)
     found = next((vars(each)[enum_name] for each in places if enum_name in vars(each)), None)
     if not (isinstance(found, type) and issubclass(found, WeightsEnum)):
         raise ValueError(

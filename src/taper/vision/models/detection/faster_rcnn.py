@@ -151,37 +151,23 @@ class FasterRCNN(GeneralizedRCNN):
             rpn_anchor_generator = _default_anchorgen()
         if rpn_head is None:
             rpn_head = RPNHead(channels, rpn_anchor_generator.num_anchors_per_location()[0])
-        rpn = RegionProposalNetwork(
-            rpn_anchor_generator,
-            rpn_head,
-            rpn_fg_iou_thresh,
-            rpn_bg_iou_thresh,
-            rpn_batch_size_per_image,
-            rpn_positive_fraction,
-            {"training": rpn_pre_nms_top_n_train, "testing": rpn_pre_nms_top_n_test},
-            {"training": rpn_post_nms_top_n_train, "testing": rpn_post_nms_top_n_test},
-            rpn_nms_thresh,
-            score_thresh=rpn_score_thresh,
-        )
+        first = {"training": rpn_pre_nms_top_n_train, "testing": rpn_pre_nms_top_n_test}
+        last = {"training": rpn_post_nms_top_n_train, "testing": rpn_post_nms_top_n_test}
+        drawn: tuple[Any, ...] = (rpn_fg_iou_thresh, rpn_bg_iou_thresh)
+        drawn += (rpn_batch_size_per_image, rpn_positive_fraction)
+        kept = (first, last, rpn_nms_thresh, rpn_score_thresh)
+        rpn = RegionProposalNetwork(rpn_anchor_generator, rpn_head, *drawn, *kept)
         if box_roi_pool is None:
             box_roi_pool = MultiScaleRoIAlign(["0", "1", "2", "3"], 7, 2)
         if box_head is None:
             box_head = TwoMLPHead(channels * box_roi_pool.output_size[0] ** 2, 1024)
         if box_predictor is None:
             box_predictor = FastRCNNPredictor(1024, num_classes)
-        roi_heads = RoIHeads(
-            box_roi_pool,
-            box_head,
-            box_predictor,
-            box_fg_iou_thresh,
-            box_bg_iou_thresh,
-            box_batch_size_per_image,
-            box_positive_fraction,
-            bbox_reg_weights,
-            box_score_thresh,
-            box_nms_thresh,
-            box_detections_per_img,
-        )
+        parts = (box_roi_pool, box_head, box_predictor)
+        drawn = (box_fg_iou_thresh, box_bg_iou_thresh)
+        drawn += (box_batch_size_per_image, box_positive_fraction)
+        answers = (box_score_thresh, box_nms_thresh, box_detections_per_img)
+        roi_heads = RoIHeads(*parts, *drawn, bbox_reg_weights, *answers)
         mean = MEAN if image_mean is None else image_mean
         deviation = DEVIATION if image_std is None else image_std
         transform = GeneralizedRCNNTransform(min_size, max_size, mean, deviation, **kwargs)

@@ -1,13 +1,10 @@
 """The second interface of transforms, which finds the pictures in a sample by itself.
 
-Boxes, masks and key points are not supported: there are no `tv_tensors`.
+Boxes, masks and key points are `taper.vision.tv_tensors`.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from taper.absent.answers import refused_class, refused_function
 from taper.vision.transforms.modes import InterpolationMode
 from taper.vision.transforms.policies import AutoAugmentPolicy
 from taper.vision.transforms.v2 import functional
@@ -16,6 +13,15 @@ from taper.vision.transforms.v2.auto_augment import (
     AutoAugment,
     RandAugment,
     TrivialAugmentWide,
+)
+from taper.vision.transforms.v2.boxes import (
+    ClampBoundingBoxes,
+    ClampKeyPoints,
+    ConvertBoundingBoxFormat,
+    RandomIoUCrop,
+    SanitizeBoundingBoxes,
+    SanitizeKeyPoints,
+    SetClampingMode,
 )
 from taper.vision.transforms.v2.colours import (
     RGB,
@@ -64,6 +70,8 @@ from taper.vision.transforms.v2.mixing import (
 from taper.vision.transforms.v2.transform import (
     Transform,
     check_type,
+    get_bounding_boxes,
+    get_keypoints,
     has_all,
     has_any,
     query_chw,
@@ -151,23 +159,14 @@ __all__ = [
     "has_all",
     "has_any",
     "query_chw",
+    "ClampBoundingBoxes",
+    "ClampKeyPoints",
+    "ConvertBoundingBoxFormat",
+    "RandomIoUCrop",
+    "SanitizeBoundingBoxes",
+    "SanitizeKeyPoints",
+    "SetClampingMode",
+    "get_bounding_boxes",
+    "get_keypoints",
     "query_size",
 ]
-
-_NOT_PROVIDED = frozenset(
-    """
-    ClampBoundingBoxes ClampKeyPoints ConvertBoundingBoxFormat RandomIoUCrop SanitizeBoundingBoxes
-    SanitizeKeyPoints SetClampingMode get_bounding_boxes get_keypoints
-    """.split()
-)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _NOT_PROVIDED:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    make = refused_class if name[0].isupper() else refused_function
-    sentence = (
-        f"{__name__}.{name} is not provided: boxes and key points are not transformed, only "
-        "pictures are"
-    )
-    return globals().setdefault(name, make(name, __name__, sentence))

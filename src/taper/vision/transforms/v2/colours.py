@@ -13,10 +13,12 @@ from taper import dtypes
 from taper.ops.creation.data import tensor
 from taper.ops.creation.filled import empty
 from taper.ops.random.draws import rand, randperm
+from taper.userwarning import warn_user
 from taper.vision.transforms.arguments import check_ranges, integer, uniform
 from taper.vision.transforms.random_geometry import log_range, random_ratio
 from taper.vision.transforms.v2 import functional as F
 from taper.vision.transforms.v2.transform import RandomApplyTransform, Transform, query_chw
+from taper.vision.tv_tensors import BoundingBoxes, KeyPoints, Mask
 
 _ADJUST: tuple[Callable[[Any, float], Any], ...] = (
     F.adjust_brightness,
@@ -340,4 +342,9 @@ class RandomErasing(RandomApplyTransform):
         return {}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        if isinstance(inpt, BoundingBoxes | KeyPoints | Mask):
+            warn_user(
+                f"{type(self).__name__}() is currently passing through inputs of type "
+                f"tv_tensors.{type(inpt).__name__}. This will likely change in the future."
+            )
         return F.erase(inpt, **params, inplace=self.inplace) if params else inpt

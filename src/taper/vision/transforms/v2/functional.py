@@ -44,6 +44,15 @@ from taper.vision.transforms.functional import (
     vflip,
 )
 from taper.vision.transforms.modes import InterpolationMode, checked_mode, pillow_mode
+from taper.vision.transforms.v2.kinds import of_every_kind, size_of
+from taper.vision.transforms.v2.shapes import (
+    clamp_bounding_boxes,
+    clamp_keypoints,
+    convert_bounding_box_format,
+    resized_canvas,
+    sanitize_bounding_boxes,
+    sanitize_keypoints,
+)
 from taper.vision.transforms.v2.values import (
     adjust_saturation,
     adjust_sharpness,
@@ -57,6 +66,7 @@ from taper.vision.transforms.v2.values import (
     rgb_to_grayscale,
     solarize,
 )
+from taper.vision.tv_tensors import Image, TVTensor, Video, wrap
 
 __all__ = [
     "InterpolationMode",
@@ -69,6 +79,9 @@ __all__ = [
     "affine",
     "autocontrast",
     "center_crop",
+    "clamp_bounding_boxes",
+    "clamp_keypoints",
+    "convert_bounding_box_format",
     "convert_image_dtype",
     "crop",
     "elastic",
@@ -99,6 +112,8 @@ __all__ = [
     "resized_crop",
     "rgb_to_grayscale",
     "rotate",
+    "sanitize_bounding_boxes",
+    "sanitize_keypoints",
     "solarize",
     "ten_crop",
     "to_dtype",
@@ -123,14 +138,14 @@ def _mode(interpolation: Any) -> InterpolationMode:
 
 
 def is_pure_tensor(inpt: Any) -> bool:
-    """Return whether this is a tensor.
+    """Return whether this is a tensor that does not know what it shows.
 
     >>> import taper
     >>> from taper.vision.transforms.v2 import functional
     >>> functional.is_pure_tensor(taper.zeros(2))
     True
     """
-    return isinstance(inpt, Tensor)
+    return isinstance(inpt, Tensor) and not isinstance(inpt, TVTensor)
 
 
 def get_size(inpt: Any) -> list[int]:
@@ -141,13 +156,13 @@ def get_size(inpt: Any) -> list[int]:
     >>> functional.get_size(taper.zeros(3, 4, 5))
     [4, 5]
     """
-    return get_dimensions(inpt)[1:]
+    return size_of(inpt, lambda picture: get_dimensions(picture)[1:])
 
 
 # --- conversions -----------------------------------------------------------------------------
 
 
-def to_image(inpt: Any) -> Tensor:
+def to_image(inpt: Any) -> Image:
     """Return a picture, array (H, W, C) or tensor as a tensor (..., C, H, W), unscaled.
 
     >>> import taper
@@ -156,11 +171,11 @@ def to_image(inpt: Any) -> Tensor:
     torch.Size([1, 4, 5])
     """
     if isinstance(inpt, np.ndarray):
-        return conversions.plain_tensor(inpt).contiguous()
+        return Image(conversions.plain_tensor(inpt).contiguous())
     if is_picture(inpt):
-        return pil_to_tensor(inpt)
+        return Image(pil_to_tensor(inpt))
     if isinstance(inpt, Tensor):
-        return inpt.unsqueeze(0) if inpt.ndim == 2 else inpt
+        return Image(inpt.as_subclass(Tensor))
     raise TypeError(
         "Input can either be a pure Tensor, a numpy array, or a PIL image, but got "
         f"{type(inpt)} instead."
@@ -195,7 +210,11 @@ def to_dtype(inpt: Tensor, dtype: Dtype = dtypes.float32, scale: bool = False) -
     """
     if not isinstance(inpt, Tensor):
         raise TypeError(f"Functional F.to_dtype supports tensors, but got {type(inpt)} instead.")
-    return convert_image_dtype(inpt, dtype) if scale else inpt.to(dtype)
+    if isinstance(inpt, TVTensor) and not isinstance(inpt, Image | Video):
+        return inpt.to(dtype)  # only pictures have values to scale
+    plain = inpt.as_subclass(Tensor) if isinstance(inpt, TVTensor) else inpt
+    found = convert_image_dtype(plain, dtype) if scale else plain.to(dtype)
+    return wrap(found, like=inpt) if isinstance(inpt, TVTensor) else found
 
 
 def grayscale_to_rgb(inpt: Any) -> Any:
@@ -252,7 +271,7 @@ def resize(
     """
     mode = _mode(interpolation)
     _, height, width = get_dimensions(inpt)
-    new_size = resized_size((height, width), size, max_size)
+    new_size = resized_canvas((height, width), size, max_size)
     if [height, width] == new_size:
         return inpt
     if not isinstance(inpt, Tensor):
@@ -270,21 +289,6 @@ def resize(
         antialias=bool(antialias),
     )
     return resized.reshape(*(lead if inpt.ndim > 2 else ()), *inpt.shape[-3:-2], *new_size)
-
-
-def resized_size(size: tuple[int, int], wanted: Any, max_size: int | None) -> list[int]:
-    """Return height and width after `resize`; without `wanted` the longer side is `max_size`."""
-    height, width = size
-    if wanted is None:
-        if not isinstance(max_size, int):
-            raise ValueError(
-                f"max_size must be an integer when size is None, but got {max_size} instead."
-            )
-        shorter = int(max_size * min(size) / max(size))
-        return [max_size, shorter] if width <= height else [shorter, max_size]
-    wanted = [wanted] if isinstance(wanted, int) else list(wanted)
-    geometry.check_max_size(wanted, max_size)
-    return geometry.resized_size(size, wanted, max_size)
 
 
 def resized_crop(
@@ -436,3 +440,24 @@ def uniform_temporal_subsample(inpt: Tensor, num_samples: int) -> Tensor:
     """
     last = inpt.shape[-4] - 1
     return inpt.index_select(-4, linspace(0, last, num_samples).long())
+
+
+def _all_kinds() -> None:
+    """Let the functions of pictures know the other kinds of tensors."""
+    own = globals()
+    spared = {"InterpolationMode", "get_dimensions", "get_image_num_channels", "get_image_size"}
+    spared |= {"get_num_channels", "get_size", "is_pure_tensor", "pil_to_tensor", "to_image"}
+    spared |= {"to_dtype", "to_pil_image", "to_tensor", "resized_crop", "clamp_bounding_boxes"}
+    spared |= {"clamp_keypoints", "convert_bounding_box_format", "sanitize_bounding_boxes"}
+    spared |= {"sanitize_keypoints"}
+    names = {"hflip": "horizontal_flip", "vflip": "vertical_flip", "elastic_transform": "elastic"}
+    made: dict[Any, Any] = {}  # two names of a function stay one function
+    for name in __all__:
+        if name not in spared:
+            plain = own[name]
+            if plain not in made:
+                made[plain] = of_every_kind(plain, names.get(name, name))
+            own[name] = made[plain]
+
+
+_all_kinds()

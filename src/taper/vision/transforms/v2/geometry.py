@@ -28,9 +28,17 @@ from taper.vision.transforms.v2.transform import (
 )
 
 
-def _fill_of(fill: Any) -> Any:
-    """Return the colour for pictures, if other kinds have others."""
-    return fill.get("others") if isinstance(fill, dict) else fill
+def _fill_of(fill: Any, inpt: Any) -> Any:
+    """Return the colour for one kind of tensor, if there are several."""
+    if not isinstance(fill, dict):
+        return fill
+    if type(inpt) in fill:
+        return fill[type(inpt)]
+    if "others" in fill:
+        return fill["others"]
+    raise ValueError(
+        "This should never happen, please open an issue on the torchvision repo if you hit this."
+    )
 
 
 def _checked_fill(fill: Any) -> Any:
@@ -187,7 +195,7 @@ class Pad(Transform):
         self.padding_mode = padding_mode
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.pad(inpt, self.padding, _fill_of(self.fill), self.padding_mode)
+        return F.pad(inpt, self.padding, _fill_of(self.fill, inpt), self.padding_mode)
 
 
 class RandomZoomOut(RandomApplyTransform):
@@ -220,7 +228,7 @@ class RandomZoomOut(RandomApplyTransform):
         return {"padding": [left, top, right, bottom]}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.pad(inpt, params["padding"], _fill_of(self.fill))
+        return F.pad(inpt, params["padding"], _fill_of(self.fill, inpt))
 
 
 class RandomCrop(Transform):
@@ -279,7 +287,7 @@ class RandomCrop(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         if any(params["padding"]):
-            inpt = F.pad(inpt, params["padding"], _fill_of(self.fill), self.padding_mode)
+            inpt = F.pad(inpt, params["padding"], _fill_of(self.fill, inpt), self.padding_mode)
         if F.get_size(inpt) == list(self.size):
             return inpt
         return F.crop(inpt, params["top"], params["left"], *self.size)
@@ -350,7 +358,7 @@ class RandomRotation(Transform):
         return {"angle": drawing.RandomRotation.get_params(self.degrees)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        fill = _fill_of(self.fill)
+        fill = _fill_of(self.fill, inpt)
         mode = self.interpolation
         return F.rotate(inpt, params["angle"], mode, self.expand, self.center, fill)
 
@@ -394,7 +402,7 @@ class RandomAffine(Transform):
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         options = {"interpolation": self.interpolation, "center": self.center}
-        return F.affine(inpt, **params, fill=_fill_of(self.fill), **options)
+        return F.affine(inpt, **params, fill=_fill_of(self.fill, inpt), **options)
 
 
 class RandomPerspective(RandomApplyTransform):
@@ -427,7 +435,7 @@ class RandomPerspective(RandomApplyTransform):
         return {"coefficients": perspective_coefficients(*points)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        fill = _fill_of(self.fill)
+        fill = _fill_of(self.fill, inpt)
         return F.perspective(inpt, None, None, self.interpolation, fill, **params)
 
 
@@ -459,7 +467,9 @@ class ElasticTransform(Transform):
         return {"displacement": draw(self.alpha, self.sigma, size)}
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.elastic(inpt, params["displacement"], self.interpolation, _fill_of(self.fill))
+        return F.elastic(
+            inpt, params["displacement"], self.interpolation, _fill_of(self.fill, inpt)
+        )
 
 
 def _two_numbers(value: Any, name: str) -> list[float]:

@@ -1,7 +1,7 @@
 """The base of the second interface: a transform finds the pictures in a sample by itself.
 
-A sample is any tree of containers.  Pillow images are transformed; if there are none, the first
-tensor is; everything else is passed on.
+A sample is any tree of containers.  Pictures, videos, masks, boxes and points are transformed; if
+there is no picture and no video, the first plain tensor is; everything else is passed on.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_unflatten
 from taper.vision.pillow import is_picture
 from taper.vision.transforms.v2 import functional as F
+from taper.vision.tv_tensors import BoundingBoxes, Image, KeyPoints, Mask, Video
 
 Kinds = Sequence[type | Callable[[Any], bool]]
 
@@ -73,11 +74,49 @@ def query_size(flat_inputs: Sequence[Any]) -> tuple[int, int]:
     >>> v2.query_size([taper.zeros(3, 4, 5)])
     (4, 5)
     """
-    return _one_for_all([tuple(F.get_size(each)) for each in _pictures(flat_inputs)], "HxW")
+    sized = [each for each in flat_inputs if isinstance(each, Tensor) or is_picture(each)]
+    return _one_for_all([tuple(F.get_size(each)) for each in sized], "HxW")
 
 
 def _pictures(flat_inputs: Sequence[Any]) -> list[Any]:
-    return [each for each in flat_inputs if isinstance(each, Tensor) or is_picture(each)]
+    return [each for each in flat_inputs if is_picture_or_video(each)]
+
+
+def is_picture_or_video(value: Any) -> bool:
+    """Return whether this is a picture or a video: not a mask, boxes or points."""
+    if isinstance(value, Tensor):
+        return not isinstance(value, Mask | BoundingBoxes | KeyPoints)
+    return is_picture(value)
+
+
+def get_bounding_boxes(flat_inputs: list[Any]) -> BoundingBoxes:
+    """Return the boxes of a sample.
+
+    >>> from taper.vision import tv_tensors
+    >>> from taper.vision.transforms import v2
+    >>> boxes = tv_tensors.BoundingBoxes([[0, 0, 1, 1]], format="XYXY", canvas_size=(2, 2))
+    >>> v2.get_bounding_boxes([3, boxes]) is boxes
+    True
+    """
+    found = next((each for each in flat_inputs if isinstance(each, BoundingBoxes)), None)
+    if found is None:
+        raise ValueError("No bounding boxes were found in the sample")
+    return found
+
+
+def get_keypoints(flat_inputs: list[Any]) -> KeyPoints:
+    """Return the points of a sample.
+
+    >>> from taper.vision import tv_tensors
+    >>> from taper.vision.transforms import v2
+    >>> points = tv_tensors.KeyPoints([[0, 0]], canvas_size=(2, 2))
+    >>> v2.get_keypoints([3, points]) is points
+    True
+    """
+    found = next((each for each in flat_inputs if isinstance(each, KeyPoints)), None)
+    if found is None:
+        raise ValueError("No keypoints were found in the sample")
+    return found
 
 
 def _one_for_all(found: list[Any], what: str) -> Any:
@@ -135,12 +174,12 @@ class Transform(Module):
         )
 
     def _needs_transform_list(self, flat_inputs: list[Any]) -> list[bool]:
-        # The first tensor stands for the picture, unless there is a picture.
-        tensor_is_next = not has_any(flat_inputs, is_picture)
+        # The first plain tensor stands for the picture, unless there is a picture.
+        tensor_is_next = not has_any(flat_inputs, Image, Video, is_picture)
         chosen = []
         for each in flat_inputs:
             is_one = check_type(each, self._transformed_types)
-            if is_one and isinstance(each, Tensor):
+            if is_one and F.is_pure_tensor(each):
                 is_one, tensor_is_next = tensor_is_next, False
             chosen.append(is_one)
         return chosen

@@ -14,7 +14,8 @@ from taper.vision.transforms import basic
 from taper.vision.transforms import functional as first
 from taper.vision.transforms.arguments import integer, pair_of, uniform
 from taper.vision.transforms.v2 import functional as F
-from taper.vision.transforms.v2.transform import Transform, is_array
+from taper.vision.transforms.v2.transform import Transform, is_array, is_picture_or_video
+from taper.vision.tv_tensors import TVTensor
 
 
 class ToImage(Transform):
@@ -26,7 +27,7 @@ class ToImage(Transform):
     torch.Size([3, 4, 5])
     """
 
-    _transformed_types = (Tensor, is_picture, is_array)
+    _transformed_types = (F.is_pure_tensor, is_picture, is_array)
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Tensor:
         return F.to_image(inpt)
@@ -88,18 +89,24 @@ class ToPILImage(Transform):
         self.mode = mode
 
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
-        return F.to_pil_image(inpt, mode=self.mode)
+        plain = inpt.as_subclass(Tensor) if isinstance(inpt, TVTensor) else inpt
+        return F.to_pil_image(plain, mode=self.mode)
 
 
 class ToPureTensor(Transform):
-    """Return the sample unchanged: tensors have no other kinds here.
+    """Turn pictures, masks, boxes and points into plain tensors.
 
+    >>> import taper
+    >>> from taper.vision import tv_tensors
     >>> from taper.vision.transforms import v2
-    >>> v2.ToPureTensor()(3)
-    3
+    >>> v2.ToPureTensor()(tv_tensors.Image(taper.zeros(1, 1, 2)))
+    tensor([[[0., 0.]]])
     """
 
-    _transformed_types = ()
+    _transformed_types = (TVTensor,)
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Tensor:
+        return inpt.as_subclass(Tensor)
 
 
 class ToDtype(Transform):
@@ -123,7 +130,17 @@ class ToDtype(Transform):
     def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
         dtype: Any = self.dtype
         if isinstance(dtype, dict):
+            if type(inpt) not in dtype and "others" not in dtype:
+                raise ValueError(
+                    f"No dtype was specified for type {type(inpt)}. If you only need to convert "
+                    "the dtype of images or videos, you can just pass e.g. dtype=torch.float32. "
+                    'If you\'re passing a dict as dtype, you can use "others" as a catch-all key '
+                    'e.g. dtype={tv_tensors.Mask: torch.int64, "others": None} to pass-through '
+                    "the rest of the inputs."
+                )
             dtype = dtype.get(type(inpt), dtype.get("others"))
+        elif not is_picture_or_video(inpt):
+            return inpt  # one dtype is that of pictures
         return inpt if dtype is None else F.to_dtype(inpt, dtype, self.scale)
 
 
