@@ -267,7 +267,7 @@ def write_at(
             number = filler(values.item(), dtypes.FROM_NUMPY[target.dtype])
             values = np.full(values.shape, number, target.dtype)
         if not places:
-            np.copyto(target, values.reshape(()), where=indices[0])  # type: ignore[arg-type]
+            np.copyto(target, values.reshape(()), where=indices[0])
             return
     elif values.dtype != target.dtype:
         if 0 not in target.shape:  # shapes are checked here, indices only when they are used
