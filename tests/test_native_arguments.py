@@ -45,7 +45,7 @@ def broken(made, names):
                 delattr(made, name)
             else:
                 setattr(made, name, rng.choice([None, 5, "x", (), [1], made, np.ones(2), True]))
-        except (AttributeError, RuntimeError, TypeError):
+        except (AttributeError, RuntimeError, TypeError, ValueError):
             pass
     return made
 

@@ -28,6 +28,7 @@ from taper.opdef import devices
 from taper.opdef.nodes import TableNode, apply_slowly
 from taper.program import calls
 from taper.program.form import Value
+from taper.program.watching import watched
 
 # What a pass does with a gradient that has arrived at a leaf, or at the edge of what was captured.
 Arrival = Callable[[Any, np.ndarray | None], None]
@@ -51,7 +52,7 @@ def run_pass(
     elif task.create_graph:
         recorder.give_up("a backward pass runs under autocast")
     if recorder.refusal is not None and arrive is None:
-        with recorder.users_watched():
+        with watched(recorder.watcher):
             engine.run_in_python(task, state)
         return
     _Pass(recorder, task, arrive, border or {}).run(state)
@@ -171,7 +172,7 @@ def _evaluate(
     if recorder.refusal is not None:
         if arrive is not None:
             raise NotWrittenDownError
-        with recorder.users_watched():
+        with watched(recorder.watcher):
             return engine.evaluate(node, grads, task)
     runs = task.needed is None or engine.runs(node, task)
     if runs and task.wanted is not None:
@@ -187,7 +188,7 @@ def _evaluate(
         _arrive(recorder, node, grads, arrive)
         return ()
     if recorder.refusal is not None:
-        with recorder.users_watched():
+        with watched(recorder.watcher):
             return engine.apply(node, grads, task)
     if not isinstance(node, TableNode):
         return _through_operators(recorder, node, grads, task)
@@ -227,7 +228,7 @@ def _run_tensor_hooks(recorder: Any, node: Node, grads: list[Any]) -> None:
     for grad in grads:
         if grad is not None and recorder.find(grad) is None:
             recorder.constant(grad)
-    with recorder.users_watched():
+    with watched(recorder.watcher):
         run_tensor_hooks(node, hooks, grads, False)
     _must_be_known(recorder, grads, "a hook returns")
 
@@ -242,7 +243,7 @@ def _through_operators(
             if made is not None:
                 recorder.constant(made._array)
                 grads[nr] = made._array
-    with recorder.users_watched():
+    with watched(recorder.watcher):
         results = engine.apply(node, grads, task)
     _must_be_known(recorder, results, f"{node.name()} is no operator of the table and returns")
     return results
@@ -318,7 +319,7 @@ def _arrive(recorder: Any, node: AccumulateGrad, grads: list[Any], arrive: Arriv
         run = calls.leaf_call(leaf)
         recorder.emit("accumulate", "accumulate", run, (argument,), outputs, of=leaf)
     if meta.post_accumulate_hooks:
-        with recorder.users_watched():
+        with watched(recorder.watcher):
             node._run_post_accumulate_hooks(meta)
 
 

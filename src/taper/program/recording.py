@@ -33,6 +33,7 @@ from taper.program import calls, passes
 from taper.program.form import Instruction, Place, Program, Value
 from taper.program.reads import Read, is_true, number
 from taper.program.standins import is_stand_in
+from taper.program.watching import kinds_of, unwatched
 from taper.random import default_generator
 from taper.sampling.generator import Generator
 from taper.tensor import Tensor, storage_of
@@ -59,7 +60,7 @@ class Recorder:
         self._memories: dict[int, Value] = {}  # by the identity of the arrays that own memory
         # An array that is freed is forgotten, since another may get its identity.
         self._alive: dict[int, Any] = {}
-        kinds = _kinds_of(Tensor)  # looked up by identity: half the time of `isinstance`
+        kinds = kinds_of(Tensor)  # looked up by identity: half the time of `isinstance`
         existing = [
             each for each in gc.get_objects() if type(each) in kinds and not is_stand_in(each)
         ]
@@ -307,17 +308,6 @@ class Recorder:
         with unwatched():
             passes.run_pass(self, task, state)
 
-    @contextlib.contextmanager
-    def users_watched(self) -> Iterator[None]:
-        """See what the user's code does in the middle of a pass."""
-        watching = sys.getprofile()
-        if self.watcher is not None and self.watcher.is_on:
-            sys.setprofile(self.watcher.see)
-        try:
-            yield
-        finally:
-            sys.setprofile(watching)
-
     evaluate = staticmethod(evaluate)
 
     @staticmethod
@@ -525,17 +515,6 @@ class Recorder:
             state.recorder = before
 
 
-@contextlib.contextmanager
-def unwatched() -> Iterator[None]:
-    """Let nobody see what the library itself does: a fifth of the time of a recording."""
-    watching = sys.getprofile()
-    sys.setprofile(None)
-    try:
-        yield
-    finally:
-        sys.setprofile(watching)
-
-
 def _forget(alive: dict[int, Any], tables: Any, number: int, _: object) -> None:
     alive.pop(number, None)
     for table in tables:
@@ -579,22 +558,10 @@ def _bytes_from_start(array: Any, owner: Any) -> int:
         return array.offset
     if array is owner:
         return 0
-    distance: int = _address(array) - _address(owner)
+    # In a third of the time of `ctypes.data`.
+    one, other = (each.__array_interface__["data"][0] for each in (array, owner))
+    distance: int = one - other
     return distance
-
-
-def _address(array: np.ndarray) -> int:
-    found: int = array.__array_interface__["data"][0]  # a third of the time of `ctypes.data`
-    return found
-
-
-def _kinds_of(kind: type) -> set[type]:
-    """A class and all its subclasses."""
-    found = {kind}
-    below: list[type] = type.__subclasses__(kind)
-    for each in below:
-        found |= _kinds_of(each)
-    return found
 
 
 def _outliving(tensor: Tensor, value: Value) -> Tensor | None:
