@@ -163,11 +163,11 @@ class FasterRCNN(GeneralizedRCNN):
             box_head = TwoMLPHead(channels * box_roi_pool.output_size[0] ** 2, 1024)
         if box_predictor is None:
             box_predictor = FastRCNNPredictor(1024, num_classes)
-        parts = (box_roi_pool, box_head, box_predictor)
         drawn = (box_fg_iou_thresh, box_bg_iou_thresh)
         drawn += (box_batch_size_per_image, box_positive_fraction)
         answers: Any = (box_score_thresh, box_nms_thresh, box_detections_per_img)
-        roi_heads = RoIHeads(*parts, *drawn, bbox_reg_weights, *answers)
+        settings: Any = (*drawn, bbox_reg_weights, *answers)
+        roi_heads = RoIHeads(box_roi_pool, box_head, box_predictor, *settings)
         mean = MEAN if image_mean is None else image_mean
         deviation = DEVIATION if image_std is None else image_std
         transform = GeneralizedRCNNTransform(min_size, max_size, mean, deviation, **kwargs)
