@@ -80,7 +80,7 @@ ds = [
 class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.a, self.p, self.b, self.n, self.loss = (
+        self.a, self.p, self.b, self.n, self.head = (
             GCNConv(4, 8),
             TopKPooling(8, 0.6),
             GCNConv(8, 8),
@@ -91,7 +91,7 @@ class Net(torch.nn.Module):
     def forward(self, d):
         h = self.n(self.a(d.x, d.edge_index).relu(), d.batch)
         h, e, _, b, _, _ = self.p(h, d.edge_index, None, d.batch)
-        return self.l(global_mean_pool(self.b(h, e).relu(), b))
+        return self.head(global_mean_pool(self.b(h, e).relu(), b))
 
 
 m = Net()

@@ -52,4 +52,4 @@ class QuantWrapper(nn.Module):
         self.train(module.training)
 
     def forward(self, X: Any) -> Any:
-        return self.dequant(self.module(self.quant(X)))  # type: ignore[operator]
+        return self.dequant(self.module(self.quant(X)))

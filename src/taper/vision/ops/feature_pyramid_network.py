@@ -17,9 +17,6 @@ Levels = tuple[list[Tensor], list[str]]
 class ExtraFPNBlock(nn.Module):
     """What makes more levels of a pyramid; a class for others to inherit from."""
 
-    def forward(self, results: list[Tensor], x: list[Tensor], names: list[str]) -> Levels:
-        """Return the levels and their names, from the levels, what they were made of, names."""
-
 
 class FeaturePyramidNetwork(nn.Module):
     """Turn features of several sizes into levels with the same number of channels.
@@ -137,7 +134,7 @@ class LastLevelP6P7(ExtraFPNBlock):
         self.p7 = nn.Conv2d(out_channels, out_channels, 3, 2, 1)
         for module in (self.p6, self.p7):
             nn.init.kaiming_uniform_(module.weight, a=1)
-            nn.init.constant_(module.bias, 0)
+            nn.init.constant_(module.bias, 0)  # type: ignore[arg-type]
         self.use_P5 = in_channels == out_channels
 
     def forward(self, p: list[Tensor], c: list[Tensor], names: list[str]) -> Levels:

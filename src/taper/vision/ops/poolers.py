@@ -108,7 +108,7 @@ class MultiScaleRoIAlign(nn.Module):
         rois, scales = rows_of(boxes), self.scales or []
         if len(features) == 1:
             return roi_align(features[0], rois, self.output_size, scales[0], self.sampling_ratio)
-        levels = self.map_levels(boxes) if self.map_levels is not None else None
+        levels: Any = self.map_levels(boxes) if self.map_levels is not None else None
         shape = (len(rois), features[0].shape[1], *self.output_size)
         result = zeros(shape, dtype=features[0].dtype, device=features[0].device)
         for nr, (feature, scale) in enumerate(zip(features, scales, strict=True)):

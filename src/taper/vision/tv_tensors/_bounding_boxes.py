@@ -114,7 +114,7 @@ class BoundingBoxes(TVTensor):
             return cls._wrap(output, **facts)
         return output
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return self._make_repr(
             format=self.format, canvas_size=self.canvas_size, clamping_mode=self.clamping_mode
         )

@@ -42,5 +42,5 @@ class Image(TVTensor):
             made = made.unsqueeze(0)
         return made.as_subclass(cls)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return self._make_repr()

@@ -62,5 +62,5 @@ class KeyPoints(TVTensor):
             return type(output)([cls._wrap(part, canvas_size=size) for part in output])
         return output
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return self._make_repr(canvas_size=self.canvas_size)

@@ -92,4 +92,5 @@ class TVTensor(Tensor):
             return super().shape
 
     def __deepcopy__(self: Kind, memo: dict[int, Any]) -> Kind:
-        return self.detach().clone().requires_grad_(self.requires_grad)
+        copied: Any = self.detach().clone().requires_grad_(self.requires_grad)
+        return copied

@@ -36,5 +36,5 @@ class Video(TVTensor):
             raise ValueError
         return made.as_subclass(cls)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
         return self._make_repr()

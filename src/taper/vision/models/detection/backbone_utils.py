@@ -189,7 +189,7 @@ def _mobilenet_extractor(
             parameter.requires_grad_(False)
     if not fpn:
         model = nn.Sequential(layers, nn.Conv2d(layers[-1].out_channels, 256, 1))
-        model.out_channels = 256  # type: ignore[assignment]
+        model.out_channels = 256
         return model
     if extra_blocks is None:
         extra_blocks = LastLevelMaxPool()

@@ -153,9 +153,9 @@ class FasterRCNN(GeneralizedRCNN):
             rpn_head = RPNHead(channels, rpn_anchor_generator.num_anchors_per_location()[0])
         first = {"training": rpn_pre_nms_top_n_train, "testing": rpn_pre_nms_top_n_test}
         last = {"training": rpn_post_nms_top_n_train, "testing": rpn_post_nms_top_n_test}
-        drawn: tuple[Any, ...] = (rpn_fg_iou_thresh, rpn_bg_iou_thresh)
+        drawn: Any = (rpn_fg_iou_thresh, rpn_bg_iou_thresh)
         drawn += (rpn_batch_size_per_image, rpn_positive_fraction)
-        kept = (first, last, rpn_nms_thresh, rpn_score_thresh)
+        kept: Any = (first, last, rpn_nms_thresh, rpn_score_thresh)
         rpn = RegionProposalNetwork(rpn_anchor_generator, rpn_head, *drawn, *kept)
         if box_roi_pool is None:
             box_roi_pool = MultiScaleRoIAlign(["0", "1", "2", "3"], 7, 2)
@@ -163,11 +163,11 @@ class FasterRCNN(GeneralizedRCNN):
             box_head = TwoMLPHead(channels * box_roi_pool.output_size[0] ** 2, 1024)
         if box_predictor is None:
             box_predictor = FastRCNNPredictor(1024, num_classes)
-        parts = (box_roi_pool, box_head, box_predictor)
         drawn = (box_fg_iou_thresh, box_bg_iou_thresh)
         drawn += (box_batch_size_per_image, box_positive_fraction)
-        answers = (box_score_thresh, box_nms_thresh, box_detections_per_img)
-        roi_heads = RoIHeads(*parts, *drawn, bbox_reg_weights, *answers)
+        answers: Any = (box_score_thresh, box_nms_thresh, box_detections_per_img)
+        settings: Any = (*drawn, bbox_reg_weights, *answers)
+        roi_heads = RoIHeads(box_roi_pool, box_head, box_predictor, *settings)
         mean = MEAN if image_mean is None else image_mean
         deviation = DEVIATION if image_std is None else image_std
         transform = GeneralizedRCNNTransform(min_size, max_size, mean, deviation, **kwargs)
@@ -314,7 +314,7 @@ def fasterrcnn_mobilenet_v3_large_320_fpn(
     backbone: Backbone, num_classes: int, **options: Any
 ) -> FasterRCNN:
     """Return Faster R-CNN on the large MobileNetV3, for small pictures."""
-    usual = {"min_size": 320, "max_size": 640, "rpn_pre_nms_top_n_test": 150}
+    usual: dict[str, Any] = {"min_size": 320, "max_size": 640, "rpn_pre_nms_top_n_test": 150}
     usual |= {"rpn_post_nms_top_n_test": 150, "rpn_score_thresh": 0.05}
     return _on_mobilenet(backbone, num_classes, {**usual, **options})
 

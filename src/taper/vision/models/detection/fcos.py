@@ -156,7 +156,7 @@ class FCOSClassificationHead(nn.Module):
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, 1, 1)
         nn.init.normal_(self.cls_logits.weight, std=0.01)
         odds = -math.log((1 - prior_probability) / prior_probability)
-        nn.init.constant_(self.cls_logits.bias, odds)
+        nn.init.constant_(self.cls_logits.bias, odds)  # type: ignore[arg-type]
 
     def forward(self, x: list[Tensor]) -> Tensor:
         found = [in_rows(self.cls_logits(self.conv(each)), self.num_classes) for each in x]

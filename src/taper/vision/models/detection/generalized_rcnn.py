@@ -48,5 +48,5 @@ class GeneralizedRCNN(nn.Module):
             features = OrderedDict([("0", features)])
         proposals, region_losses = self.rpn(batch, features, targets)
         found, losses = self.roi_heads(features, proposals, batch.image_sizes, targets)
-        found = self.transform.postprocess(found, batch.image_sizes, before)  # type: ignore[operator]
+        found = self.transform.postprocess(found, batch.image_sizes, before)
         return self.eager_outputs({**losses, **region_losses}, found)

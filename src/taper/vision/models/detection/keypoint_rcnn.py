@@ -85,7 +85,7 @@ class KeypointRCNNHeads(nn.Sequential):
         for module in self.children():
             if isinstance(module, nn.Conv2d):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
-                nn.init.constant_(module.bias, 0)
+                nn.init.constant_(module.bias, 0)  # type: ignore[arg-type]
 
 
 class KeypointRCNNPredictor(nn.Module):
@@ -103,7 +103,7 @@ class KeypointRCNNPredictor(nn.Module):
             in_channels, num_keypoints, 4, stride=2, padding=1
         )
         nn.init.kaiming_normal_(self.kps_score_lowres.weight, mode="fan_out", nonlinearity="relu")
-        nn.init.constant_(self.kps_score_lowres.bias, 0)
+        nn.init.constant_(self.kps_score_lowres.bias, 0)  # type: ignore[arg-type]
         self.up_scale = 2
         self.out_channels = num_keypoints
 

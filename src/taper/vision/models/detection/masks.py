@@ -37,7 +37,8 @@ def maskrcnn_loss(
     chosen: Any = zip(gt_labels, mask_matched_idxs, strict=True)
     labels = cat([label[which] for label, which in chosen], dim=0)
     parts: Any = zip(gt_masks, proposals, mask_matched_idxs, strict=True)
-    wanted = cat([project_masks_on_boxes(*each, size) for each in parts], dim=0)
+    cut = [project_masks_on_boxes(masks, boxes, which, size) for masks, boxes, which in parts]
+    wanted = cat(cut, dim=0)
     if wanted.numel() == 0:
         return mask_logits.sum() * 0
     rows = arange(labels.shape[0], device=labels.device)

@@ -154,7 +154,7 @@ class RetinaNetClassificationHead(nn.Module):
         self.cls_logits = nn.Conv2d(in_channels, num_anchors * num_classes, 3, 1, 1)
         nn.init.normal_(self.cls_logits.weight, std=0.01)
         odds = -math.log((1 - prior_probability) / prior_probability)
-        nn.init.constant_(self.cls_logits.bias, odds)
+        nn.init.constant_(self.cls_logits.bias, odds)  # type: ignore[arg-type]
         self.num_classes = num_classes
         self.num_anchors = num_anchors
         self.BETWEEN_THRESHOLDS = det_utils.Matcher.BETWEEN_THRESHOLDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from taper import dtypes, nn
@@ -129,7 +130,7 @@ class GeneralizedRCNNTransform(nn.Module):
         mean, deviation = (as_tensor(each, **options) for each in (self.image_mean, self.image_std))
         return (image - mean[:, None, None]) / deviation[:, None, None]
 
-    def torch_choice(self, k: list[int]) -> int:
+    def torch_choice(self, k: Sequence[int]) -> int:
         """Return one of several sizes at random."""
         return k[int(empty(1).uniform_(0.0, float(len(k))).item())]
 

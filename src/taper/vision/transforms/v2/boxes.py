@@ -119,7 +119,7 @@ def _labels_of(sample: Any, getter: Getter) -> Any:
     if not isinstance(found, Mapping):
         found = sample[1] if isinstance(sample, tuple | list) and len(sample) == 2 else None
     if getter != "default":
-        return sample[getter] if isinstance(sample, Mapping) else found[getter]  # type: ignore[index]
+        return sample[getter] if isinstance(sample, Mapping) else found[getter]
     if not isinstance(found, Mapping):
         raise ValueError(
             "If labels_getter is a str or 'default', then the input to forward() must be a dict "
@@ -173,7 +173,7 @@ class _Sanitize(Transform):
             return wrap(value.as_subclass(Tensor)[valid], like=value)
         return value
 
-    _removed: tuple[type, ...] = ()
+    _removed: tuple[Any, ...] = ()
 
 
 class SanitizeBoundingBoxes(_Sanitize):
