@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from compiled_text import compiled
 from taper.arrays.native import native
 from taper.autograd.provenance import folders
 from taper.gpu.array import CudaArray, address, new_array, root_block
+from taper.gpu import chains
 from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
 
@@ -46,6 +48,31 @@ def _renew(place: Any, result: Any) -> None:
     elif isinstance(place, tuple | list):
         for one, other in zip(place, result, strict=True):
             _renew(one, other)
+
+
+_RULES = (
+    *(np.add, np.subtract, np.multiply, np.divide, np.negative, np.sqrt, np.absolute),
+    *(np.maximum, np.minimum, np.greater, np.less, np.where),
+)
+
+
+def _run_rule(instructions: bytes, columns: Any, constants: Any, numbers: Any) -> None:
+    """The program of an update rule over all parameters; coefficients may lie on the device."""
+    for nr, row in enumerate(zip(*columns, strict=True)):
+        wide = np.float64 if row[0].itemsize == 8 else np.float32
+        at = 0 if numbers is None or numbers.shape[1] == 1 else nr
+        given = constants if numbers is None else numbers[: len(constants), at]
+        registers: dict[int, Any] = dict(enumerate([each.astype(wide) for each in row]))
+        registers |= {len(row) + place: each for place, each in enumerate(given)}
+        for place in range(0, len(instructions), 5):
+            operation, target, *operands = instructions[place : place + 5]
+            called = _RULES[operation]
+            count = 3 if called is np.where else called.nin
+            with np.errstate(all="ignore"):
+                found = called(*[registers.get(each) for each in operands[:count]])
+            registers[target] = np.asarray(found, wide)
+        for column, each in enumerate(row):
+            each[...] = registers[column]
 
 
 class Runtime:
@@ -195,6 +222,19 @@ class Runtime:
     @staticmethod
     def reduction(called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         return NotImplemented
+
+    def update(self, instructions: bytes, columns: Any, constants: Any, where: Any) -> bool:
+        lent = [[self.lend(each) for each in column] for column in columns]
+        numbers = None if where is None else self.lend(where)
+        self._do(_run_rule, instructions, lent, constants, numbers)
+        return True
+
+    def compile_chain(self, chain: Any, width: int) -> Any:
+        return compiled(chains.text_of(chain, width))
+
+    def run_chain(self, kernel: Any, chain: Any, width: int, places: list[int]) -> None:
+        real = [each - self.start + self.real for each in places]
+        self._do(kernel, chains.given(real))
 
     def synchronize(self) -> None:
         pass

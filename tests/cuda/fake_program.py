@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import shutil
 import subprocess
 import sys
 import traceback
@@ -19,6 +20,7 @@ import numpy as np  # noqa: E402
 from fake import Runtime  # noqa: E402
 
 import taper as torch  # noqa: E402
+from taper.arrays.native import native  # noqa: E402
 from taper.gpu import state  # noqa: E402
 
 LIMIT = 64 << 20
@@ -255,6 +257,173 @@ def check_captured_training():
     assert "graphs and" in run.explain(), run.explain()
 
 
+_OPTIMIZERS = {
+    "SGD": {"lr": 0.1},
+    "SGD with momentum": {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01},
+    "Adam": {"lr": 0.1, "amsgrad": True},
+    "AdamW": {"lr": 0.1},
+    "NAdam": {"lr": 0.1},
+    "RAdam": {"lr": 0.1},
+    "Adamax": {"lr": 0.1},
+    "Adadelta": {"lr": 1.0},
+    "Adagrad": {"lr": 0.1, "lr_decay": 0.1},
+    "RMSprop": {"lr": 0.01, "momentum": 0.9},
+    "Rprop": {"lr": 0.01},
+    "ASGD": {"lr": 0.1},
+}
+
+
+def _stepped(name, options, captures, dtype=torch.float32, rate=None):
+    """The parameters after steps that some wrapper runs, and that."""
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2)).cuda().to(dtype)
+    optimizer = getattr(torch.optim, name.split()[0])(net.parameters(), **options)
+
+    def step(x):
+        optimizer.zero_grad()
+        net(x).square().sum().backward()
+        optimizer.step()
+
+    run = torch.capture(step) if captures else step
+    for nr in range(8):
+        if nr == 5 and rate:
+            optimizer.param_groups[0]["lr"] = rate
+        run(torch.arange(6.0).reshape(2, 3).sub(nr).cos().cuda().to(dtype))
+    first = next(iter(net.parameters()))
+    state = optimizer.state[first]
+    numbers = [state[each].item() for each in type(optimizer)._scalars]
+    numbers.append(first._version)
+    return [p.detach().cpu().float() for p in net.parameters()], numbers, run
+
+
+def _same(one, other, tolerance=1e-5):
+    return all([torch.allclose(*each, tolerance, 1e-6) for each in zip(one, other, strict=True)])
+
+
+def check_captured_steps():
+    for name, options in _OPTIMIZERS.items():
+        eager, numbers, _ = _stepped(name, options, False, rate=0.05)
+        captured, others, run = _stepped(name, options, True, rate=0.05)
+        assert _same(eager, captured) and numbers == others, (name, numbers, others)
+        calls = 2 if name in ("RAdam", "ASGD") else 1  # whose rules change in the first steps
+        assert f"1 graphs and {calls} calls" in run.explain() or calls == 2, (name, run.explain())
+
+
+def check_captured_steps_in_half_precision():
+    for name in ("SGD", "AdamW"):
+        for dtype in (torch.float16, torch.bfloat16):
+            eager, _, _ = _stepped(name, _OPTIMIZERS[name], False, dtype)
+            captured, _, _ = _stepped(name, _OPTIMIZERS[name], True, dtype)
+            assert _same(eager, captured, 0.02), (name, dtype, eager, captured)
+
+
+def check_capturable():
+    for name, options in _OPTIMIZERS.items():
+        if name.startswith(("SGD", "Adagrad")):  # which have no such option
+            continue
+        plain, numbers, _ = _stepped(name, options, False, rate=0.05)
+        for captures in (False, True):
+            found = _stepped(name, {**options, "capturable": True}, captures, rate=0.05)
+            assert _same(plain, found[0], 1e-4), (name, captures, plain, found[0])
+            assert np.allclose(numbers, found[1]), (name, captures, numbers, found[1])
+    weight = torch.ones(3, requires_grad=True)
+    weight.sum().backward()
+    try:
+        torch.optim.Adam([weight], capturable=True).step()
+    except AssertionError as error:
+        assert "must be on supported devices" in str(error)
+    else:
+        raise AssertionError("a capturable step on the CPU")
+
+
+def check_capturable_graph_by_hand():
+    found = []
+    for by_hand in (False, True):
+        weight = torch.arange(3.0).cuda().requires_grad_()
+        rate = torch.tensor(0.1).cuda()
+        optimizer = torch.optim.AdamW([weight], lr=rate, capturable=True)
+        x = torch.ones(3).cuda()
+
+        def step():
+            optimizer.zero_grad()
+            (weight * x).square().sum().backward()
+            optimizer.step()
+
+        step()
+        graph = torch.cuda.CUDAGraph()
+        if by_hand:
+            with torch.cuda.graph(graph):
+                step()
+        for nr in range(4):
+            x.fill_(1.0 + nr)
+            rate.fill_(0.1 / (1 + nr))
+            graph.replay() if by_hand else step()
+        assert optimizer.state[weight]["step"].is_cuda
+        found.append([*weight.tolist(), optimizer.state[weight]["step"].item()])
+    assert np.allclose(*found), found
+
+
+def check_loaded_states():
+    weight = torch.ones(3, requires_grad=True)
+    other = torch.optim.Adam([weight])
+    weight.sum().backward()
+    other.step()
+    there = torch.ones(3).cuda().requires_grad_()
+    optimizer = torch.optim.Adam([there], capturable=True)
+    optimizer.load_state_dict(other.state_dict())
+    assert all([each.is_cuda for each in optimizer.state[there].values()])
+
+
+def _chain(x, y, row, dtype):
+    z = torch.tanh(x * 1.5 + 0.25).exp() - y.t() * row
+    half = (z.to(dtype) * 3).relu() + torch.nn.functional.gelu(z.to(dtype))
+    return torch.where(z > 0, z / 3, half.float()).abs().sqrt() + row, z.sigmoid()
+
+
+def _chained(wrap, dtype):
+    """Results and gradients of element-wise operations over operands that lie in many ways."""
+    x = torch.arange(600.0).reshape(20, 30).cos().cuda().requires_grad_()
+    y = torch.arange(600.0).reshape(30, 20).sin().cuda().requires_grad_()
+    row = torch.arange(30.0).div(9).cuda().requires_grad_()
+
+    def step():
+        one, other = _chain(x, y, row, dtype)
+        ((one * other).sum() + one[:, 3:].square().mean()).backward()
+        return one, other
+
+    run = wrap(step)
+    for _ in range(5):
+        for each in (x, y, row):
+            each.grad = None
+        found = run()
+    return [each.detach().cpu() for each in (*found, x.grad, y.grad, row.grad)], run
+
+
+def check_captured_chains():
+    for dtype, tolerance in ((torch.float32, 1e-5), (torch.bfloat16, 0.03)):
+        eager, _ = _chained(lambda function: function, dtype)
+        captured, run = _chained(torch.capture, dtype)
+        for nr, (one, other) in enumerate(zip(eager, captured, strict=True)):
+            assert one.stride() == other.stride(), nr
+            assert torch.allclose(one, other, tolerance, tolerance), (nr, (one - other).abs().max())
+        if shutil.which("g++"):
+            assert "chain" in run.explain(), run.explain()
+
+
+def check_arrays_of_the_processor_refuse_the_device():
+    x = torch.ones(2, device="cuda")
+    array = np.zeros(2)
+    if native is not None:
+        try:
+            array[...] = x._array
+        except TypeError as error:
+            assert "can't convert cuda:0 device type tensor to numpy" in str(error)
+        else:
+            raise AssertionError("an address of the device was read")
+    array[...] = np.ones(2)
+    assert array.tolist() == [1, 1]
+
+
 def check_captured_forward():
     weight = torch.arange(4.0).cuda().requires_grad_()
     forward = torch.capture(lambda x: (x * weight).sin().sum())
@@ -371,8 +540,9 @@ def check_rows_of_the_table():
 def main() -> None:
     state.start(Runtime(LIMIT))
     failed = 0
+    wanted = tuple(sys.argv[1:])  # parts of names
     for name, check in list(globals().items()):
-        if name.startswith("check_"):
+        if name.startswith("check_") and (not wanted or any(each in name for each in wanted)):
             try:
                 check()
                 print("passed", name, flush=True)

@@ -17,7 +17,7 @@ from cupy.cuda import runtime as driver
 
 from taper.arrays.native import native
 from taper.autograd.provenance import folders
-from taper.gpu import kernels, products, state
+from taper.gpu import chains, kernels, products, rules, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
 from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
@@ -43,6 +43,7 @@ class Runtime:
         cupy.cuda.set_allocator(self._for_cupy)
         self._functions: dict[tuple[str, str], Any] = {}
         self.kernels = kernels.Kernels(self)
+        self._chains: dict[str, Any] = {}  # kernels by their texts
         self._library: Any = None
         state.at_start.append(self._start_library)
 
@@ -208,6 +209,24 @@ class Runtime:
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         """A reduction by a kernel of our own, or NotImplemented."""
         return self.kernels.reduction(called, array, axis, dtype, keepdims)
+
+    def update(self, instructions: bytes, columns: Any, constants: Any, where: Any) -> bool:
+        """Run the update rule of an optimizer over the arrays of its parameters."""
+        rules.launch(self.kernels, instructions, columns, constants, where)
+        return True
+
+    def compile_chain(self, chain: Any, width: int) -> Any:
+        """A kernel for a chain of element-wise operations."""
+        text = chains.text_of(chain, width)
+        found = self._chains.get(text)
+        if found is None:
+            found = self._chains[text] = self.kernels.compile(text, "chain")
+        return found
+
+    def run_chain(self, kernel: Any, chain: Any, width: int, places: list[int]) -> None:
+        """Run such a kernel on arrays at these addresses."""
+        blocks = chains.blocks_of(chain, width)
+        self.kernels.launch(kernel, blocks, 256, (chains.given(places),))
 
     # --- the device ------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy as np
 from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
 from taper.gpu.array import CudaArray, address, empty, new_array, root_block
+from taper.gpu.chains import GELU, GELU_SLOPE, LOGISTIC, RELU_SLOPE
 from taper.gpu.texts import BFLOAT16
 from taper.gpu.world import helpers, meanings, on_device
 
@@ -472,12 +473,7 @@ def _or(text: str, function: Any) -> Callable[..., Any]:
     return run
 
 
-_GELU = "(C)0.5 * a * ((C)1 + erf(a * (C)0.7071067811865476))"
-_GELU_SLOPE = (
-    "b * ((C)0.5 * ((C)1 + erf(a * (C)0.7071067811865476))"
-    " + a * exp((C)-0.5 * a * a) * (C)0.3989422804014327)"
-)
-meanings[elements.logistic] = _or("(C)1 / ((C)1 + exp(-a))", elements.logistic)
+meanings[elements.logistic] = _or(LOGISTIC, elements.logistic)
 meanings[special_functions.erf] = _or("erf(a)", special_functions.erf)
 meanings[special_functions.erfc] = _or("erfc(a)", special_functions.erfc)
 meanings[special_functions.erfinv] = _or("erfinv(a)", special_functions.erfinv)
@@ -486,7 +482,7 @@ meanings[special_functions.erfinv] = _or("erfinv(a)", special_functions.erfinv)
 @own("gelu")
 def gelu(kernels: Any, self: Any, *, approximate: str = "none") -> Any:
     """x times the normal distribution function of x."""
-    return kernels.curve(_GELU, (self,)) if approximate == "none" else NotImplemented
+    return kernels.curve(GELU, (self,)) if approximate == "none" else NotImplemented
 
 
 @own("gelu_backward")
@@ -494,7 +490,7 @@ def gelu_gradient(kernels: Any, grad: Any, self: Any, approximate: str) -> Any:
     """The gradient of gelu."""
     if approximate != "none" or grad.__class__ is not CudaArray:
         return NotImplemented
-    return kernels.curve(_GELU_SLOPE, (self, grad))
+    return kernels.curve(GELU_SLOPE, (self, grad))
 
 
 @own("threshold_backward")
@@ -502,4 +498,4 @@ def threshold_gradient(kernels: Any, grad: Any, self: Any, threshold: Any) -> An
     """The gradient of relu."""
     if threshold != 0 or grad.__class__ is not CudaArray or self.__class__ is not CudaArray:
         return NotImplemented
-    return kernels.curve("a <= (C)0 ? (C)0 : b", (self, grad))
+    return kernels.curve(RELU_SLOPE, (self, grad))

@@ -81,6 +81,7 @@ class ASGD(RuleOptimizer):
 
     _rule = staticmethod(asgd_rule)
     _numbers = ASGDNumbers
+    _looks_at_numbers = True
     _scalars = ("step", "eta", "mu")
     _late_options = (
         ("foreach", None),

@@ -103,6 +103,7 @@ class RAdam(RuleOptimizer):
 
     _rule = staticmethod(radam_rule)
     _numbers = RAdamNumbers
+    _looks_at_numbers = True
     _late_options = (
         ("foreach", None),
         ("maximize", False),
