@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import math
 import mmap
 from typing import Any
 
@@ -18,7 +19,7 @@ from compiled_text import compiled
 from taper.arrays.native import native
 from taper.autograd.provenance import folders
 from taper.gpu.array import CudaArray, address, new_array, root_block
-from taper.gpu import chains
+from taper.gpu import chains, state
 from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
 
@@ -75,6 +76,10 @@ def _run_rule(instructions: bytes, columns: Any, constants: Any, numbers: Any) -
             each[...] = registers[column]
 
 
+class PinnedMemoryPointer(bytearray):
+    """What CuPy calls pinned memory."""
+
+
 class Runtime:
     """What `taper.gpu.cupy_runtime.Runtime` offers, computed by NumPy."""
 
@@ -82,6 +87,7 @@ class Runtime:
     kernels = None
     stream = 0
     streams = 0
+    waits = 0  # for copies
 
     def __init__(self, limit: int = SIZE) -> None:
         self.start = _reserve()
@@ -160,7 +166,17 @@ class Runtime:
         value = self.lend(value) if value.__class__ is CudaArray else value
         self._do(np.copyto, self.lend(target), value, casting="unsafe")
 
+    def pinned_empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        memory = PinnedMemoryPointer(max(1, math.prod(shape) * dtype.itemsize))
+        return np.frombuffer(memory, dtype, math.prod(shape)).reshape(shape)
+
+    def pinned(self, array: np.ndarray) -> np.ndarray:
+        made = self.pinned_empty(array.shape, array.dtype)
+        made[...] = array
+        return made
+
     def copy_in(self, target: Any, source: np.ndarray) -> None:
+        self.waits += state.patience.waits and state.is_pinned_array(source)
         if self.work is None or source.size > 1:
             self._do(np.copyto, self.lend(target), source.copy())
         else:
@@ -168,6 +184,7 @@ class Runtime:
 
     def copy_out(self, target: np.ndarray, source: Any) -> None:
         refuse_capture("numbers are read")
+        self.waits += state.patience.waits or not state.is_pinned_array(target)
         target[...] = self.lend(source)
 
     def function(self, module: str, name: str) -> Any:

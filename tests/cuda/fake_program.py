@@ -137,6 +137,36 @@ assert torch.allclose(layer(x).cuda(), layer.cuda()(x.cuda()), atol=1e-5)
     subprocess.run([sys.executable, "-c", program], cwd=HERE, check=True, timeout=60)
 
 
+def check_all_classes_under_the_paths_of_pytorch():
+    code = """
+import pkgutil, sys, taper, taper.compat, importlib
+from taper.gpu import world
+for room in ("ops", "arrays", "sampling"):
+    package = importlib.import_module("taper." + room)
+    for each in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        importlib.import_module(each.name)
+kinds = {
+    kind
+    for name, module in list(sys.modules.items())
+    if name.startswith("taper.")
+    for kind in vars(module).values()
+    if isinstance(kind, type) and world._is_ours(kind)
+}
+taper.compat.install()
+import torch
+lost = [kind for kind in kinds if not world._is_ours(kind)]
+assert len(kinds) > 40 and not lost, (len(kinds), lost)
+x = torch.randn(2, 3, 8, 8)
+layers = torch.nn.AvgPool2d(2), torch.nn.ConvTranspose2d(3, 2, 3), torch.nn.Upsample(scale_factor=2)
+for layer in (*layers, torch.nn.GroupNorm(3, 3), torch.nn.LocalResponseNorm(2), torch.nn.Fold((8, 8), 2)):
+    given = x if not isinstance(layer, torch.nn.Fold) else torch.randn(2, 12, 49)
+    wanted = layer(given)
+    assert torch.allclose(wanted.cuda(), layer.cuda()(given.cuda()), atol=1e-5), layer
+"""
+    program = f"import fake; from taper.gpu import state; state.start(fake.Runtime({LIMIT}))" + code
+    subprocess.run([sys.executable, "-c", program], cwd=HERE, check=True, timeout=100)
+
+
 def check_gradients_and_leaves():
     w = torch.ones(3, device="cuda", requires_grad=True)
     (w * w).sum().backward()
@@ -163,6 +193,17 @@ def check_writes():
     assert host.sum().item() == 66
 
 
+def check_batches_of_tensors_on_the_device():
+    data = torch.utils.data.TensorDataset(torch.arange(6.0).cuda(), torch.arange(6).cuda())
+    found = [each for batch in torch.utils.data.DataLoader(data, 4) for each in batch]
+    assert all([each.is_cuda for each in found]) and found[2].tolist() == [4.0, 5.0]
+    one, other = data[0][0], data[1][0]
+    collate = torch.utils.data.default_collate
+    assert collate([{"a": one}, {"a": other}])["a"].tolist() == [0.0, 1.0]
+    assert torch.tensor([one, other]).tolist() == [0.0, 1.0]
+    assert torch.nn.utils.rnn.pad_sequence([torch.ones(2).cuda(), torch.ones(1).cuda()]).is_cuda
+
+
 def check_writes_in_place():
     x = torch.arange(6.0).reshape(2, 3).sub(2).cuda().requires_grad_()
     y = x * 1
@@ -185,6 +226,28 @@ def check_writes_in_place():
         assert "can't be cast to the desired output type Long" in str(error), error
     else:
         raise AssertionError("a fraction was added to integers")
+
+
+def check_copies_that_do_not_wait():
+    runtime = state.runtime
+    x = torch.arange(4.0).pin_memory()
+    assert x.is_pinned()
+    for copy, waits in (
+        (lambda: x.cuda(non_blocking=True), 0),
+        (lambda: x.to("cuda", non_blocking=True), 0),
+        (lambda: x.cuda(), 1),
+        (lambda: torch.empty(4).pin_memory().copy_(x.cuda(), non_blocking=True), 1),  # for x
+        (lambda: torch.zeros(4, device="cuda").copy_(x, non_blocking=True), 0),
+    ):
+        before = runtime.waits
+        y = copy()
+        assert runtime.waits == before + waits
+        assert y.tolist() == [0.0, 1.0, 2.0, 3.0]
+    y = x.cuda()
+    before = runtime.waits
+    z = y.to("cpu", non_blocking=True)
+    assert z.is_pinned() and runtime.waits == before and z.tolist() == x.tolist()
+    assert not y.cpu().is_pinned() and runtime.waits == before + 1
 
 
 def check_room_of_a_graph():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import functools
+import math
 import os
 import warnings
 from typing import Any
@@ -43,6 +45,8 @@ class Runtime:
         cupy.cuda.set_allocator(self._for_cupy)
         self._functions: dict[tuple[str, str], Any] = {}
         self.kernels = kernels.Kernels(self)
+        self._copying: collections.deque[tuple[int, Any]] = collections.deque()
+        self._events: list[int] = []  # that no copy needs any more
         self._chains: dict[str, Any] = {}  # kernels by their texts
         self._library: Any = None
         state.at_start.append(self._start_library)
@@ -147,18 +151,38 @@ class Runtime:
 
         # The driver has its own copy of other memory already.
         if state.capturing is None and state.is_pinned_array(source):
+            self._wait_for(source)
+
+    def _wait_for(self, pinned: np.ndarray) -> None:
+        """Wait until pinned memory is copied; or keep it until then, for those who do not wait."""
+        if state.patience.waits:
             driver.streamSynchronize(self.stream)
+            return
+        while self._copying and not driver.eventQuery(self._copying[0][0]):
+            self._events.append(self._copying.popleft()[0])
+        event = self._events.pop() if self._events else self.new_event(False, False)
+        driver.eventRecord(event, self.stream)
+        self._copying.append((event, pinned))
 
     @staticmethod
-    def pinned(array: np.ndarray) -> np.ndarray:
-        """A copy in memory that the device reads by itself."""
-        memory = cupy.cuda.alloc_pinned_memory(max(array.nbytes, 1))
-        made: np.ndarray = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+    def pinned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """An array in memory that the device reads and writes by itself."""
+        count = math.prod(shape)
+        memory = cupy.cuda.alloc_pinned_memory(max(count * dtype.itemsize, 1))
+        made: np.ndarray = np.frombuffer(memory, dtype, count).reshape(shape)
+        return made
+
+    def pinned(self, array: np.ndarray) -> np.ndarray:
+        """A copy in such memory."""
+        made = self.pinned_empty(array.shape, array.dtype)
         made[...] = array
         return made
 
     def copy_out(self, target: np.ndarray, source: Any) -> None:
-        """Copy an array of the same dense layout to the processor, and wait for it."""
+        """Copy an array of the same dense layout to the processor, and wait for it.
+
+        Who does not want to wait does not, for pinned memory.
+        """
         refuse_capture("numbers are read")
         driver.memcpyAsync(
             target.ctypes.data,
@@ -167,7 +191,10 @@ class Runtime:
             driver.memcpyDeviceToHost,
             self.stream,
         )
-        driver.streamSynchronize(self.stream)
+        if not state.patience.waits and state.is_pinned_array(target):
+            self._wait_for(target)
+        else:
+            driver.streamSynchronize(self.stream)
 
     # --- functions -------------------------------------------------------------------------------
 

@@ -105,7 +105,12 @@ class DeviceTracer(Tracer):
     def _symbols(self, structure: Any) -> Any:
         found = super()._symbols(structure)
         if isinstance(found, Symbol) and found.dtype in _HALVES:
-            return symbol(self.graph, self.graph.cast(found.node, _SINGLE), True)
+            node = found.node
+            if node.kind == "number":
+                return symbol(self.graph, self.graph.cast(node, _SINGLE), True)
+            # Not shared with other instructions: else it would be kept in memory for these.
+            wide = self.graph.add("map", "cast", (node,), node.shape, _SINGLE)
+            return symbol(self.graph, wide, True)
         return found
 
     def node_of(self, value: Value) -> Node:

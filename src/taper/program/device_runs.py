@@ -130,7 +130,11 @@ class DeviceRunner(PlainRunner):
         calls = {id(self.instructions[at]) for at in self.eager or ()}
         try:
             program, origins = recomputing(self.program, _is_half)
-            made, self.chains = fused(program, lambda at: id(origins[at]) in traced)
+            # What runs twice would be found to be the same, and kept: it is a call the second time.
+            first = {id(each): at for at, each in reversed(list(enumerate(origins)))}
+            made, self.chains = fused(
+                program, lambda at: id(origins[at]) in traced and first[id(origins[at])] == at
+            )
         except Exception as error:
             self.reason = f"no chains: {type(error).__name__}: {error}"
             return
