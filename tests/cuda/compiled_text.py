@@ -23,9 +23,12 @@ using namespace std;
 #define __restrict__
 static struct { unsigned x; } gridDim = {1}, blockDim = {1}, blockIdx = {0}, threadIdx = {0};
 static inline float __uint_as_float(unsigned bits) { float y; memcpy(&y, &bits, 4); return y; }
-static inline double __longlong_as_double(long long bits) { double y; memcpy(&y, &bits, 8); return y; }
-static inline float half_value(unsigned short bits) { _Float16 y; memcpy(&y, &bits, 2); return (float)y; }
-static inline unsigned short half_bits(float x) { _Float16 y = (_Float16)x; unsigned short b; memcpy(&b, &y, 2); return b; }
+static inline double __longlong_as_double(long long bits) {
+    double y; memcpy(&y, &bits, 8); return y; }
+static inline float half_value(unsigned short bits) {
+    _Float16 y; memcpy(&y, &bits, 2); return (float)y; }
+static inline unsigned short half_bits(float x) {
+    _Float16 y = (_Float16)x; unsigned short b; memcpy(&b, &y, 2); return b; }
 static inline unsigned short bfloat_bits(float x) {
     unsigned b; memcpy(&b, &x, 4);
     if (x != x) return 0x7fc0;
@@ -35,7 +38,9 @@ static inline unsigned short bfloat_bits(float x) {
 # The instructions of a GPU that the prelude has.
 _INSTRUCTIONS = {
     'asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x.bits));': "y = half_value(x.bits);",
-    'asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"((float)x));': "y.bits = half_bits((float)x);",
+    'asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y.bits) : "f"((float)x));': (
+        "y.bits = half_bits((float)x);"
+    ),
     'asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y.bits) : "f"((float)x));': (
         "y.bits = bfloat_bits((float)x);"
     ),
@@ -51,10 +56,21 @@ def compiled(text: str) -> Any:
     for theirs, ours in _INSTRUCTIONS.items():
         text = text.replace(theirs, ours)
     size = text.split("char *at[")[1].split("]")[0]
-    text += f'extern "C" void run(const char *given) {{ Given all; memcpy(&all, given, {size} * 8); chain(all); }}'
+    text += 'extern "C" void run(const char *given) { Given all; '
+    text += f"memcpy(&all, given, {size} * 8); chain(all); }}"
     folder = Path(tempfile.mkdtemp(prefix="chains-"))
     (folder / "chain.cpp").write_text(_SHIM + text)
-    command = [compiler, "-O1", "-w", "-std=c++17", "-shared", "-fPIC", "-o", "chain.so", "chain.cpp"]
+    command = [
+        compiler,
+        "-O1",
+        "-w",
+        "-std=c++17",
+        "-shared",
+        "-fPIC",
+        "-o",
+        "chain.so",
+        "chain.cpp",
+    ]
     subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
     library = ctypes.CDLL(str(folder / "chain.so"))
     shutil.rmtree(folder)

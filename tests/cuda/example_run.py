@@ -1,4 +1,4 @@
-"""Run a script of `examples/` with all its tensors on one device: `example_run.py DEVICE SCRIPT ...`
+"""Run a script of `examples/` with all its tensors on one device: `example_run.py DEVICE SCRIPT`
 
 DEVICE is "cpu", "cuda" or "fake".  Random numbers, those of dropout included, come from the CPU's
 generator on every device, so that the losses of two devices can be compared.

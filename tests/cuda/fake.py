@@ -14,12 +14,12 @@ import mmap
 from typing import Any
 
 import numpy as np
-
 from compiled_text import compiled
+
 from taper.arrays.native import native
 from taper.autograd.provenance import folders
-from taper.gpu.array import CudaArray, address, new_array, root_block
 from taper.gpu import chains, state
+from taper.gpu.array import CudaArray, address, new_array, root_block
 from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
 

@@ -16,7 +16,11 @@ RUNNER = Path(__file__).resolve().parent / "example_run.py"
 DEVICE = "cuda" if taper.cuda.is_available() else "fake"
 STEPS = 20 if DEVICE == "cuda" else 2
 # What processes do together has tests of its own.  The fake device is slow: two examples do.
-SCRIPTS = sorted(set(ARGUMENTS) - {"ddp.py"}) if DEVICE == "cuda" else ["mnist_cnn.py", "physics_informed.py"]
+SCRIPTS = (
+    sorted(set(ARGUMENTS) - {"ddp.py"})
+    if DEVICE == "cuda"
+    else ["mnist_cnn.py", "physics_informed.py"]
+)
 
 
 def losses(device: str, script: str, folder: Path) -> list[dict[str, float]]:

@@ -65,7 +65,7 @@ class Chain:
     outputs: list[tuple[Operand, str]] = field(default_factory=list)
 
     def width(self, places: Sequence[int]) -> int:
-        """How many elements a thread takes at once, if inputs and outputs lie at these addresses."""
+        """How many elements a thread takes at once, with inputs and outputs at these addresses."""
         operands = [*self.inputs, *[each for each, _ in self.outputs]]
         fits = [
             each.is_dense and place % (_WIDTH * each.dtype.itemsize) == 0
@@ -193,14 +193,10 @@ def _line(
     found = f"put<{stored}>({text})"
     if stored != computed:
         found = f"load({found})"
-    return (
-        f"{computed} v{nr}; {{ typedef {_value(kinds[0])} C; {operands} v{nr} = {found}; }}"
-    )
+    return f"{computed} v{nr}; {{ typedef {_value(kinds[0])} C; {operands} v{nr} = {found}; }}"
 
 
-def collapsed(
-    shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype
-) -> Operand:
+def collapsed(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype) -> Operand:
     """An operand of a shape: neighbouring dimensions are one where one step leads through both."""
     lengths: list[int] = []
     steps: list[int] = []
@@ -217,4 +213,3 @@ def collapsed(
     if not any(steps):
         return Operand(dtype, (), ())
     return Operand(dtype, tuple(lengths), tuple(steps))
-

@@ -391,6 +391,24 @@ def _weighted(plain: Any) -> Any:
 helpers["taper.ops.loss.elementwise", "weighted"] = _weighted
 
 
+def _norm(plain: Any) -> Any:
+    """The length of an array as a vector, without a look at it."""
+
+    def norm(array: Any, order: float, dim: Any, keepdim: bool) -> Any:
+        if array.__class__ is not CudaArray or order != 2 or dim or keepdim:
+            return plain(array, order, dim, keepdim)
+        if array.dtype not in FLOATS:
+            return plain(array, order, dim, keepdim)
+        wide = array.astype(np.float32) if array.itemsize == 2 else array
+        squares: Any = np.add.reduce(wide * wide, axis=None)
+        return np.sqrt(squares).astype(array.dtype, copy=False)
+
+    return norm
+
+
+helpers["taper.ops.reduction.vector_norm", "_norm"] = _norm
+
+
 # --- tables --------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,8 @@ _TEXTS = (
 )
 _KNOWN = frozenset([*map(np.dtype, ("f2", "f4", "f8")), BFLOAT16])
 _CHUNK = 4096  # elements of a block
+SCALE = bytes([2, 0, 0, 1, 0])
+"""The rule that multiplies its one column by its one constant."""
 _MOST_BYTES = 3600  # of addresses that travel with a launch
 
 

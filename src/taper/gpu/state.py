@@ -22,7 +22,6 @@ capturing: Any = None
 at_start: list[Callable[[], None]] = []
 
 
-
 class Patience(threading.local):
     """Whether a thread waits for copies from and to pinned memory."""
 

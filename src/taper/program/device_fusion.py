@@ -179,8 +179,12 @@ class Fused:
             for each in instruction.outputs
             if each is not None
         }
-        self.groups = {each.number: _Group(each) for each in self.fusion.order if each.kind == "group"}
-        self.called = {id(each.nodes[0].detail) for each in self.fusion.order if each.kind == "call"}
+        self.groups = {
+            each.number: _Group(each) for each in self.fusion.order if each.kind == "group"
+        }
+        self.called = {
+            id(each.nodes[0].detail) for each in self.fusion.order if each.kind == "call"
+        }
         self.carriers: dict[int, Value] = {}  # for nodes that are needed elsewhere
         self.origins: dict[int, list[int]] = {}  # of chains, by identity: positions
         self._find_needed()
@@ -196,9 +200,7 @@ class Fused:
 
     def _find_needed(self) -> None:
         self.bound = dict(self.trace.bound)
-        self.bound |= {
-            number: node for number, node in self.trace.copies.items()
-        }
+        self.bound |= {number: node for number, node in self.trace.copies.items()}
         for step in self.fusion.order:
             for node in step.nodes:
                 if step.kind == "call":
@@ -206,7 +208,10 @@ class Fused:
                         self._need(each)
                     continue
                 for each in node.inputs:
-                    if each.kind != "number" and self.fusion.step_of.get(each.root.number) is not step:
+                    if (
+                        each.kind != "number"
+                        and self.fusion.step_of.get(each.root.number) is not step
+                    ):
                         self._need_root(each.root)
         for each in self.program.results:
             self._need(each)
@@ -328,7 +333,12 @@ class Fused:
         names = [self.program.instructions[nr].name for nr in known]
         outputs = tuple([each.value for each in group.outputs.values()])
         made = Instruction(
-            "op", " ".join(["chain:", *names])[:80], run, (tuple(run.values),), outputs, origin.place
+            "op",
+            " ".join(["chain:", *names])[:80],
+            run,
+            (tuple(run.values),),
+            outputs,
+            origin.place,
         )
         self.origins[id(made)] = known
         self.made.append(made)
@@ -395,7 +405,10 @@ class _Run:
             ]
         )
         operand = collapsed(shape, strides, node.dtype)
-        if any([each % node.dtype.itemsize for each in node.strides]) or node.offset % node.dtype.itemsize:
+        if (
+            any([each % node.dtype.itemsize for each in node.strides])
+            or node.offset % node.dtype.itemsize
+        ):
             raise UntraceableError("elements that are not aligned")
         key = value.number, node.offset, operand
         if key not in self.registers:

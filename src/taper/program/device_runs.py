@@ -1,10 +1,11 @@
 """Programs on a GPU: runs of instructions as graphs, with Python in between only where it must be.
 
 Owns: which instructions go into a graph together, and what a replay checks and does in Python.  The
-first run finds out which instructions can be written into a graph, the second writes graphs and
-launches each at once, later ones launch them.  An instruction that waits for the device, or has
-effects that only Python can have (a scheduler), runs as it is between two graphs; what a step of an
-optimizer computes is in a graph, too (`device_steps`).
+first run finds out which instructions can be written into a graph, and lets chains of element-wise
+ones be one; if that has changed the program, the second finds out how much room it needs.  The next
+writes graphs and launches each at once, later ones launch them.  An instruction that waits for the
+device, or has effects that only Python can have (a scheduler), runs as it is between two graphs;
+what a step of an optimizer computes is in a graph, too (`device_steps`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from taper.gpu.array import CudaArray
 from taper.gpu.graphs import Graph, streams
 from taper.program.calls import count_write
 from taper.program.device_fusion import fused
-from taper.program.device_steps import Step, may_hold
+from taper.program.device_steps import Clip, Step, inside_of, is_clip, is_step
 from taper.program.executor import PlainRunner
 from taper.program.form import Instruction, Program, Value
 from taper.program.graph import KNOWN
@@ -73,6 +74,8 @@ class DeviceRunner(PlainRunner):
             self.go_on(0, arrays)
         elif self.eager is None:
             self._find_out(arrays)
+        elif not self.room:
+            self._measure(arrays)
         else:
             self.attempts += 1
             gpu.runtime.pool.give_back()  # what was needed to find out
@@ -99,6 +102,17 @@ class DeviceRunner(PlainRunner):
             for number in self.drops[at]:
                 arrays[number] = None
 
+    def _measure(self, arrays: list[Any]) -> None:
+        """Run each instruction as it is, and take note of the room that all need."""
+        pool = gpu.runtime.pool
+        before, self.room = pool.in_use, 1
+        for at, instruction in enumerate(self.instructions):
+            self.current = instruction
+            self.room = max(self.room, pool.in_use - before)
+            self.step(instruction, arrays)
+            for number in self.drops[at]:
+                arrays[number] = None
+
     def _find_out(self, arrays: list[Any]) -> None:
         """Run each instruction as a graph of its own, or as it is if that is not possible."""
         eager = self.eager = set()
@@ -108,9 +122,11 @@ class DeviceRunner(PlainRunner):
         for at, instruction in enumerate(self.instructions):
             self.current = instruction
             self.room = max(self.room, pool.in_use - before)
-            if may_hold(instruction):
+            if is_step(instruction):
                 self.step(instruction, arrays)
-            elif instruction.kind == "python" or not _is_there(instruction, arrays):
+            elif (instruction.kind == "python" and not is_clip(instruction)) or not _is_there(
+                instruction, arrays
+            ):
                 eager.add(at)
                 self.step(instruction, arrays)
             elif instruction.kind == "accumulate" or _is_view(instruction):
@@ -138,7 +154,9 @@ class DeviceRunner(PlainRunner):
         except Exception as error:
             self.reason = f"no chains: {type(error).__name__}: {error}"
             return
-        self.origins = origins
+        if not self.chains and len(program.instructions) == len(self.program.instructions):
+            return  # nothing is another
+        self.origins, self.room = origins, 0
         PlainRunner.__init__(self, made)
         self.eager = {at for at, each in enumerate(self.instructions) if id(each) in calls}
 
@@ -170,7 +188,8 @@ class DeviceRunner(PlainRunner):
             found[id(each)] = "a call" if at in eager else "in a graph"
             parts = self.chains.get(id(each), [])
             found |= dict.fromkeys(
-                [id(self.origins[nr]) for nr in parts], f"in a graph, one of a chain of {len(parts)}"
+                [id(self.origins[nr]) for nr in parts],
+                f"in a graph, one of a chain of {len(parts)}",
             )
         return found
 
@@ -235,7 +254,7 @@ class _Launch:
         self.arrivals: list[Callable[[], None]] = []  # what becomes somebody's gradient
         self.counts: list[Callable[[], None]] = []  # of writes
         self.leaving: list[tuple[Any, int]] = []  # arrays, and how often they are held
-        self.steps: list[Step] = []  # of optimizers
+        self.steps: list[Step | Clip] = []  # of Python's calls, what is inside
 
 
 class _Call:
@@ -293,7 +312,7 @@ class Written:
 
     def _write(self, instruction: Instruction) -> None:
         runner = self.runner
-        step = Step(instruction.of, instruction.place) if may_hold(instruction) else None
+        step = inside_of(instruction, lambda: runner.step(instruction, self.arrays))
         if step is not None and not step.fits(self.arrived):
             self._let_call()
         if self.at in (runner.eager or ()):

@@ -1,4 +1,4 @@
-"""Steps of optimizers inside graphs.
+"""Steps of optimizers, and the clipping of gradients, inside graphs.
 
 Owns: when a step may be in a graph, and what Python does of it.  The kernels of a graph read the
 coefficients of a step from memory that is written before each launch; they are computed from the
@@ -7,11 +7,13 @@ options of the groups, so a scheduler works.  Counts and the numbers among the s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from operator import attrgetter, is_, itemgetter
 from typing import Any
 
 import numpy as np
 
+from taper.autograd.views import bump_version
 from taper.gpu import rules, state
 from taper.gpu.array import CudaArray, empty
 from taper.optim.adam import AdamNumbers
@@ -21,6 +23,7 @@ from taper.optim.programs import program_of
 from taper.optim.rule_optimizer import RuleOptimizer, ready_parameters
 from taper.optim.update import computed_in
 from taper.program.form import Instruction, Place
+from taper.program.recording import variables_of
 from taper.program.updates import has_extras, is_plain_step
 from taper.tensor import Tensor
 
@@ -28,9 +31,56 @@ _array_of = attrgetter("_array")
 _grad_of = attrgetter("_autograd_meta.grad._array")
 
 
-def may_hold(instruction: Instruction) -> bool:
-    """Whether a graph may hold a call of Python: a step by the rule of an optimizer."""
+_CLIPS = ("clip_grad_norm_", "clip_grad_value_")
+
+
+def is_step(instruction: Instruction) -> bool:
+    """Whether an instruction is a step by the rule of an optimizer."""
     return instruction.kind == "python" and is_plain_step(instruction.of, instruction.name)
+
+
+def is_clip(instruction: Instruction) -> bool:
+    """Whether an instruction clips gradients."""
+    return instruction.kind == "python" and instruction.name in _CLIPS
+
+
+def inside_of(instruction: Instruction, run: Callable[[], None]) -> Step | Clip | None:
+    """Return what a graph may hold of a call of Python; `run` runs the instruction."""
+    if is_step(instruction):
+        return Step(instruction.of, instruction.place)
+    return Clip(instruction, run) if is_clip(instruction) else None
+
+
+class Clip:
+    """The clipping of gradients as a part of a graph."""
+
+    def __init__(self, instruction: Instruction, run: Callable[[], None]) -> None:
+        self.write = run
+        function: Any = variables_of(instruction.run).get("function", instruction.run)
+        given = function.args[0] if function.args else function.keywords["parameters"]
+        self.params = [given] if isinstance(given, Tensor) else list(given)
+        self.ready: list[Tensor] = []
+
+    def fits(self, arrived: set[int]) -> bool:
+        """Whether a graph can hold it; `arrived` are the leaves whose gradients it makes."""
+        self.ready = [each for each in self.params if each.grad is not None]
+        return all(
+            [id(each) in arrived and _grad_of(each).__class__ is CudaArray for each in self.ready]
+        )
+
+    def may_run(self) -> bool:
+        """Whether the same gradients are clipped as when the graph was written."""
+        given = {id(each) for each in self.ready}
+        return all([id(each) in given or each.grad is None for each in self.params])
+
+    def prepare(self) -> None:
+        """Nothing changes from launch to launch."""
+
+    def finish(self) -> None:
+        """Count the writes."""
+        for each in self.ready:
+            if each.grad is not None:
+                bump_version(each.grad)
 
 
 class Step:
@@ -193,7 +243,6 @@ class _Part:
             state.runtime.copy_in(self.where, numbers)
             self.written = numbers.tobytes()
 
-
     def finish(self, place: Any) -> None:
         """Keep the numbers among the states, and count the writes."""
         self.run.note(self.numbers, place)
@@ -220,7 +269,12 @@ class _DevicePart:
             is_like
             and all(map(is_, map(states.get, self.step.params), self.step.states))
             and all(map(is_, map(_array_of, self.tensors), self.arrays))
-            and all([_are_same(*each) for each in zip(self.values, self.read(self.options), strict=True)])
+            and all(
+                [
+                    _are_same(*each)
+                    for each in zip(self.values, self.read(self.options), strict=True)
+                ]
+            )
         )
 
     def write(self) -> None:
@@ -253,5 +307,8 @@ def _are_same(one: Any, other: Any) -> bool:
 
 def _has_tensors(values: Any) -> bool:
     return any(
-        [isinstance(each, Tensor) or each.__class__ is tuple and _has_tensors(each) for each in values]
+        [
+            isinstance(each, Tensor) or (each.__class__ is tuple and _has_tensors(each))
+            for each in values
+        ]
     )
