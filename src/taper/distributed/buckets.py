@@ -85,7 +85,8 @@ class Bucket:
         self._layouts = [_layout(each._array) for each in parameters]
         self._buffer: Tensor | None = None
         self._parts: list[np.ndarray] | None = None
-        self.together = np.empty(0, parameters[0]._array.dtype)
+        self._like = parameters[0]._array  # the device and dtype of all
+        self.together = np.empty_like(self._like, shape=0)
         self.is_large = [each._array.nbytes >= _LARGE for each in parameters]
 
     # --- all side by side ----------------------------------------------------------------------
@@ -95,7 +96,7 @@ class Bucket:
         """The flat tensor of all gradients."""
         if self._buffer is None:
             length = sum(each._array.size for each in self.parameters)
-            self.adopt(wrap(np.zeros(length, self.parameters[0]._array.dtype)))
+            self.adopt(wrap(np.zeros_like(self._like, shape=length)))
         return self._buffer  # type: ignore[return-value]
 
     @property
@@ -129,7 +130,7 @@ class Bucket:
                 for each, is_large in zip(self.parameters, self.is_large, strict=True)
                 if not is_large
             ]
-            self.together = np.zeros(sum(small), self.together.dtype)
+            self.together = np.zeros_like(self._like, shape=sum(small))
             self._parts, start = [], 0
             for each, is_large in zip(self.parameters, self.is_large, strict=True):
                 if is_large:
@@ -160,7 +161,7 @@ class Bucket:
         """Return memory for a gradient that cannot be sent where it is."""
         if not self.is_large[place]:
             return self.parts[place]
-        return np.empty(self.parameters[place].shape, self.together.dtype)
+        return np.empty_like(self._like, order="C", shape=self.parameters[place].shape)
 
 
 def _layout(array: np.ndarray) -> tuple[int, ...]:
@@ -189,11 +190,11 @@ def compute_bucket_assignment_by_size(
     if not tensors:
         raise RuntimeError("there are no tensors to put into buckets")
     full: list[tuple[list[int], int]] = []
-    filling: dict[Any, list[int]] = {}
+    filling: dict[Any, list[int]] = {}  # by dtype and device
     sizes: dict[Any, int] = {}
     limits: dict[Any, int] = {}  # how many buckets of a dtype are full, the first dtype first
     for place, each in enumerate(tensors):
-        kind = each.dtype
+        kind = each.dtype, each.device
         limits.setdefault(kind, 0)
         filling.setdefault(kind, []).append(tensor_indices[place] if tensor_indices else place)
         sizes[kind] = sizes.get(kind, 0) + each._array.nbytes
@@ -242,9 +243,9 @@ def _broadcast(group: Any, arrays: list[np.ndarray], root: int) -> None:
     """Send arrays of any dtypes as bytes."""
     is_root = group.rank() == root
     parts = [
-        np.ascontiguousarray(each).reshape(-1).view(np.uint8)
+        (each if each.flags.c_contiguous else each.copy()).reshape(-1).view(np.uint8)
         if is_root
-        else np.empty(each.nbytes, np.uint8)
+        else np.empty_like(each, np.uint8, shape=each.nbytes)
         for each in arrays
     ]
     whole = parts[0] if len(parts) == 1 else np.concatenate(parts)

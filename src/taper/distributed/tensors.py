@@ -99,7 +99,7 @@ class Flat:
         array = tensor._array
         if array.flags.c_contiguous:
             return array.reshape(-1)
-        flat = np.ascontiguousarray(array).reshape(-1)
+        flat = array.copy().reshape(-1)
         if is_written:
             self._copies.append((array, flat))
         return flat

@@ -17,6 +17,7 @@ from taper.distributed.backends import arena as arenas
 from taper.distributed.backends.base import Arrays, Patience, average, in_order, was_late
 from taper.distributed.backends.fingerprints import different, fingerprint
 from taper.distributed.backends.links import Links
+from taper.distributed.backends.staging import takes_arrays_of_devices
 from taper.distributed.reduce_ops import FUNCTIONS, RedOpType
 from taper.distributed.stores import DistBackendError, Store
 
@@ -37,6 +38,7 @@ class Sent:
         """Do nothing: it was sent."""
 
 
+@takes_arrays_of_devices
 class Host:
     """A member of a group on one host."""
 

@@ -26,6 +26,7 @@ from taper.distributed.backends import arena as arenas
 from taper.distributed.backends.base import Arrays, Patience, average, was_late
 from taper.distributed.backends.fingerprints import different, fingerprint
 from taper.distributed.backends.links import Links
+from taper.distributed.backends.staging import takes_arrays_of_devices
 from taper.distributed.reduce_ops import RedOpType
 from taper.distributed.stores import DistBackendError, Store
 
@@ -124,6 +125,7 @@ def _compared(
     return own, np.concatenate([own, -own])
 
 
+@takes_arrays_of_devices
 class Mpi:
     """A member of a group that MPI carries."""
 

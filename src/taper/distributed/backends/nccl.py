@@ -1,23 +1,27 @@
 """NCCL, through CuPy: collectives between GPUs, a communicator for each group.
 
-An operation is put on a stream of the group and its event is asked until it is done, so that a
-member that is dead or late ends the waiting; the communicator is then given up, since NCCL itself
-would wait for ever.  Arrays that lie in the processor's memory are copied to the device and back.
+An operation is put on a stream of the group, behind what computes its arrays, and the stream is
+asked until it is done, so that a member that is dead or late ends the waiting; the communicator is
+then given up, since NCCL itself would wait for ever.  Arrays of the device are carried where they
+lie; those that lie in the processor's memory are copied to the device and back.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
+from taper.arrays.foreign import is_foreign
 from taper.distributed.backends.base import Arrays, Patience, average, was_late
 from taper.distributed.backends.links import Links
 from taper.distributed.reduce_ops import RedOpType
 from taper.distributed.stores import DistBackendError, Store
+from taper.gpu import state
 
 _NAP = 50e-6
 _LOOK = 0.02  # seconds between looks whether the others are still there
@@ -58,6 +62,12 @@ def libraries() -> Any:
         return cupy if nccl.available and cupy.cuda.runtime.getDeviceCount() else None
     except Exception:  # no driver, no device, another CUDA
         return None
+
+
+def _own_device(cupy: Any, rank: int) -> int:
+    """Return the number of the device that this process works on."""
+    count = cupy.cuda.runtime.getDeviceCount()
+    return int(os.environ.get("LOCAL_RANK", rank)) % int(count)
 
 
 class Received:
@@ -101,24 +111,38 @@ class Nccl:
         given = store.get("nccl")
         # CuPy has the id as signed characters.
         name = tuple(each - 256 if each > 127 else each for each in given)
-        self._cupy.cuda.Device(rank % self._cupy.cuda.runtime.getDeviceCount()).use()
+        self._device = self._cupy.cuda.Device(_own_device(self._cupy, rank))
+        self._device.use()
         self._stream = self._cupy.cuda.Stream(non_blocking=True)
         self._comm = nccl.NcclCommunicator(size, name, rank)
 
     # --- arrays and waiting ----------------------------------------------------------------------
 
     def _on_device(self, array: np.ndarray) -> Any:
-        """Return the array where NCCL can read it: itself, or a copy."""
-        if hasattr(array, "__cuda_array_interface__"):
-            return array
+        """Return the array as one of CuPy's: on its own memory, or a copy."""
+        if is_foreign(array):
+            runtime = state.runtime
+            event = runtime.new_event(False, False)
+            runtime.record_event(event, runtime.stream)
+            runtime.let_wait(self._stream.ptr, event)
+            runtime.drop_event(event)
+            return runtime.lend(array)
         plain: Any = array if array.dtype.kind != "V" else array.view(np.uint8)
         if str(array.dtype) == "bfloat16":
             plain = array.view(np.uint16)
-        return self._cupy.asarray(plain)
+        with self._stream:
+            return self._cupy.asarray(plain)
 
     def _back(self, held: Any, array: Any) -> None:
-        if held is not array:
+        """Write what came for an array into it, if it is not there already."""
+        if not is_foreign(array):
             array[...] = self._cupy.asnumpy(held).view(array.dtype).reshape(array.shape)
+            return
+        own = state.runtime.lend(array)
+        if own.data.ptr != held.data.ptr:
+            with self._stream:
+                own[...] = held.reshape(own.shape)
+            self._stream.synchronize()
 
     @staticmethod
     def _kind(array: Any, is_combined: bool) -> tuple[int, int]:
@@ -164,6 +188,7 @@ class Nccl:
         raise problem
 
     def _begin(self, operation: str) -> Patience:
+        self._device.use()  # of this thread
         self._links.calls += 1
         patience = Patience(f"{operation} (number {self._links.calls} of the group)", self.seconds)
         if self._links.problem is not None:
@@ -211,7 +236,8 @@ class Nccl:
         """Collect the arrays of all members, for all."""
         patience = self._begin("ALLGATHER")
         held, (dtype, count) = self._on_device(array), self._kind(array, False)
-        rows = self._cupy.empty((self.size, *held.shape), held.dtype)
+        with self._stream:
+            rows = self._cupy.empty((self.size, *held.shape), held.dtype)
         self._comm.allGather(held.data.ptr, rows.data.ptr, count, dtype, self._stream.ptr)
         self._finish(patience)
         for row, output in zip(rows, outputs, strict=True):
@@ -220,7 +246,9 @@ class Nccl:
     def reduce_scatter(self, output: np.ndarray, inputs: Arrays, op: RedOpType) -> None:
         """Combine the arrays of all members place by place, and give each member one place."""
         patience, kind = self._begin("REDUCE_SCATTER"), self._op(op)
-        rows = self._cupy.stack([self._on_device(each) for each in inputs])
+        given = [self._on_device(each) for each in inputs]
+        with self._stream:
+            rows = self._cupy.stack(given)
         held, (dtype, count) = self._on_device(output), self._kind(output, True)
         self._comm.reduceScatter(rows.data.ptr, held.data.ptr, count, dtype, kind, self._stream.ptr)
         self._finish(patience)
@@ -286,7 +314,7 @@ class Nccl:
 
         def finish(patience: Patience) -> None:
             self._finish(patience)
-            self._back(held, held)  # which keeps the copy until then
+            held.shape  # noqa: B018 - which keeps the copy until then
 
         return Received(self, finish, "send")
 

@@ -62,6 +62,11 @@ class ShardedGroup:
         dtypes = {each.dtype for each in params}
         if len(dtypes) > 1:
             raise AssertionError(f"FSDP expects uniform original parameter dtype but got {dtypes}")
+        if any(each.is_cuda for each in params):
+            raise NotImplementedError(
+                "FSDP divides parameters in the memory of the processor: use "
+                "DistributedDataParallel, or ZeroRedundancyOptimizer, for a model on a GPU"
+            )
         self.entries = entries
         self.shards, self.replicas = shards, replicas
         self.count, self.index = (1, 0) if shards is None else (shards.size(), shards.rank())
