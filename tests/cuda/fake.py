@@ -130,7 +130,8 @@ class Runtime:
         """A NumPy array on what the elements mean."""
         block = root_block(array)
         buffer = (ctypes.c_char * block.size).from_address(block.address - self.start + self.real)
-        buffer.block = block  # as long as somebody looks, the room is taken
+        if self.work is None:  # a graph has addresses only: its room is used again and again
+            buffer.block = block  # as long as somebody looks, the room is taken
         offset = address(array) - block.address if array.size else 0
         return np.ndarray(array.shape, array.dtype, buffer, offset, array.strides)
 

@@ -22,6 +22,8 @@ from fake import Runtime  # noqa: E402
 import taper as torch  # noqa: E402
 from taper.arrays.native import native  # noqa: E402
 from taper.gpu import state  # noqa: E402
+from taper.gpu.array import root_block  # noqa: E402
+from taper.gpu.graphs import Graph  # noqa: E402
 
 LIMIT = 64 << 20
 
@@ -431,6 +433,18 @@ def _capturable_training(by_hand):
 def check_capturable_graph_by_hand():
     eager, replayed = (_capturable_training(by_hand) for by_hand in (False, True))
     assert np.allclose(eager, replayed), (eager, replayed)
+
+
+def check_place_of_numbers_for_launches():
+    outside = state.runtime.stream
+    graph = Graph()
+    graph.begin()
+    try:
+        _ = torch.ones(3).cuda() + 1  # its memory is free again
+        place = graph.place((3,), np.dtype(np.float32))
+    finally:
+        graph.end()
+    assert root_block(place).stream == outside != graph.stream
 
 
 def check_loaded_states():

@@ -29,11 +29,14 @@ def losses(device: str, script: str, folder: Path) -> list[dict[str, float]]:
     temporary = folder / device
     temporary.mkdir()
     path = os.pathsep.join([str(EXAMPLES.parent / "src"), str(EXAMPLES.parent / "tests")])
+    environment = {**_environment(temporary), "PYTHONPATH": path}
+    if device == "cpu":  # a script takes a GPU if there is one
+        environment["TAPER_CUDA"] = "0"
     done = subprocess.run(
         [sys.executable, str(RUNNER), device, str(EXAMPLES / script), *options],
         capture_output=True,
         text=True,
-        env={**_environment(temporary), "PYTHONPATH": path},
+        env=environment,
         timeout=300,
     )
     assert done.returncode == 0, done.stderr

@@ -34,7 +34,7 @@ class CapturableStep:
             for param in params:
                 optimizer._new_state(param, group)
         self.states = [optimizer.state[each] for each in params]
-        self.vectors = [united([each[name] for each in self.states]) for name in optimizer._scalars]
+        self.numbers = [[each[name] for each in self.states] for name in optimizer._scalars]
         self.dtype = params[0]._array.dtype
         self.columns: tuple[list[Any], ...] = (
             [each._array for each in params],
@@ -43,13 +43,17 @@ class CapturableStep:
         )
         self.writes = 1
 
+    def is_ready(self) -> bool:
+        """Whether the states of one number lie in vectors already."""
+        return all([are_united([each._array for each in some]) for some in self.numbers])
+
     def run(self, options: dict[str, Any]) -> None:
         """Update the arrays by coefficients that come from the options."""
-        optimizer = self.optimizer
+        optimizer, vectors = self.optimizer, list(map(united, self.numbers))
         if optimizer._looks_at_numbers:
-            scalars = tuple([each.item() for each in self.vectors])
+            scalars = tuple([each.item() for each in vectors])
         else:
-            scalars = tuple([each.astype(_WIDE) for each in self.vectors])
+            scalars = tuple([each.astype(_WIDE) for each in vectors])
         numbers = optimizer._numbers(options, scalars, computed_in(self.dtype))
         numbers.first = self.first
         program = program_of(type(optimizer)._rule, numbers, len(self.columns))
@@ -61,7 +65,7 @@ class CapturableStep:
             row[...] = value
         if not rules.run(program.instructions, self.columns, constants, where):
             raise NotImplementedError("capturable steps of parameters with gaps in memory")
-        for vector, after in zip(self.vectors, numbers.after, strict=True):
+        for vector, after in zip(vectors, numbers.after, strict=True):
             vector[...] = after
         self.writes = numbers.writes
 
@@ -110,20 +114,25 @@ def scalar_on_device(value: float, dtype: np.dtype) -> Tensor:
     return new_state(to_device(np.full(1, value, dtype)).reshape(()))
 
 
-def united(tensors: list[Tensor]) -> Any:
-    """Return the vector that states of one number lie in; they are moved to one if need be."""
-    arrays: list[Any] = [each._array for each in tensors]
-    first = arrays[0]
-    block, start, size = root_block(first), address(first), first.itemsize
-    if all(
+def are_united(arrays: list[Any]) -> bool:
+    """Whether arrays of one number lie one behind the other."""
+    block, start, size = root_block(arrays[0]), address(arrays[0]), arrays[0].itemsize
+    return all(
         [
             root_block(each) is block and address(each) == start + nr * size
             for nr, each in enumerate(arrays)
         ]
-    ):
+    )
+
+
+def united(tensors: list[Tensor]) -> Any:
+    """Return the vector that states of one number lie in; they are moved to one if need be."""
+    arrays: list[Any] = [each._array for each in tensors]
+    if are_united(arrays):
+        first = arrays[0]
         if len(arrays) == 1:
             return first.reshape(1)
-        vector: Any = first.strided((len(arrays),), (size,))
+        vector: Any = first.strided((len(arrays),), (first.itemsize,))
         return vector
     vector = np.stack(arrays)
     for nr, each in enumerate(tensors):

@@ -15,7 +15,7 @@ import numpy as np
 
 from taper.autograd.views import bump_version
 from taper.gpu import rules, state
-from taper.gpu.array import CudaArray, empty
+from taper.gpu.array import CudaArray
 from taper.optim.adam import AdamNumbers
 from taper.optim.capturable import CapturableStep, _on_device, steps_of
 from taper.optim.packs import Alone, Pack
@@ -129,7 +129,7 @@ class Step:
             return False
         found = [_DevicePart(each) for each in steps_of(optimizer, options, ready)]
         self.parts += found
-        return all([rules.takes(each.step.columns) for each in found])
+        return all([each.step.is_ready() and rules.takes(each.step.columns) for each in found])
 
     def write(self) -> None:
         """Put the kernels into the graph that is being written."""
@@ -231,7 +231,8 @@ class _Part:
     def write(self) -> None:
         """Put the kernel into the graph that is being written."""
         constants = self.program.constants(self.numbers)
-        self.where = empty((max(len(constants), 1), 1), computed_in(self.run.dtype))
+        shape = (max(len(constants), 1), 1)
+        self.where = state.capturing.place(shape, computed_in(self.run.dtype))
         rules.run(self.program.instructions, self.columns, constants, self.where)
         self.columns[1].clear()  # who holds gradients is counted
 
@@ -281,7 +282,7 @@ class _DevicePart:
         """Put the kernels into the graph that is being written."""
         options = {name: _on_device(value) for name, value in self.options.items()}
         if not isinstance(self.rate, Tensor):
-            self.where = options["lr"] = empty((), np.dtype(np.float64))
+            self.where = options["lr"] = state.capturing.place((), np.dtype(np.float64))
         self.step.run(options)
         self.step.columns[1].clear()  # who holds gradients is counted
 
