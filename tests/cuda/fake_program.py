@@ -435,6 +435,25 @@ def check_capturable_graph_by_hand():
     assert np.allclose(eager, replayed), (eager, replayed)
 
 
+def check_loss_of_half_types():
+    logits = torch.arange(30.0).reshape(6, 5).cos()
+    here = logits.to(torch.bfloat16).float().requires_grad_()
+    target = torch.arange(6).remainder(5)
+    wanted = torch.nn.functional.cross_entropy(here, target)
+    wanted.backward()
+    there = logits.cuda().to(torch.bfloat16).requires_grad_()
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        found = torch.nn.functional.cross_entropy(there, target.cuda())
+    node = found.grad_fn.next_functions[0][0]  # nothing is cast in between
+    assert node.name() == "LogSoftmaxBackward0", node
+    assert node.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+    found.backward()
+    assert found.dtype is torch.float32 and there.grad.dtype is torch.bfloat16
+    assert _same(
+        [wanted.detach(), here.grad], [found.detach().cpu(), there.grad.cpu().float()], 0.01
+    )
+
+
 def check_place_of_numbers_for_launches():
     outside = state.runtime.stream
     graph = Graph()

@@ -16,7 +16,7 @@ from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
 from taper.gpu.array import CudaArray, address, empty, new_array, root_block
 from taper.gpu.chains import GELU, GELU_SLOPE, LOGISTIC, RELU_SLOPE
-from taper.gpu.texts import BFLOAT16
+from taper.gpu.texts import BFLOAT16, TYPES
 from taper.gpu.world import helpers, meanings, on_device
 
 FLOATS = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), BFLOAT16])
@@ -225,6 +225,34 @@ own("softmax_dim")(_softmax(0, "softmax"))
 own("log_softmax_dim")(_softmax(1, "softmax"))
 own("_softmax_backward_data")(_softmax(0, "softmax_backward"))
 own("_log_softmax_backward_data")(_softmax(1, "softmax_backward"))
+
+
+def _to_single(log: int, name: str) -> Callable[..., Any]:
+    """The same of half types with results in single precision, and back."""
+
+    def run(kernels: Any, array: Any, *rest: Any) -> Any:
+        *others, dim = rest[:2] if name == "softmax_backward" else rest[:1]
+        half = rest[2] if others else array.dtype
+        if half.itemsize != 2 or half not in FLOATS or not _are_plain(array, *others):
+            return NotImplemented
+        shape = array.shape
+        if not array.size or not shape or (others and array.dtype != np.float32):
+            return NotImplemented
+        stored, computed = TYPES[half]
+        function = kernels.named("rows", name, T=stored, C=computed, LOG=log, R="float")
+        out = empty(shape, half if others else np.dtype(np.float32))
+        dim %= len(shape)
+        args = (out, array, *others, shape[dim], math.prod(shape[dim + 1 :]))
+        kernels.launch(function, array.size // shape[dim], _threads(shape[dim]), args)
+        return out
+
+    return run
+
+
+own("softmax_single")(_to_single(0, "softmax"))
+own("log_softmax_single")(_to_single(1, "softmax"))
+own("softmax_single_self")(_to_single(0, "softmax_backward"))
+own("log_softmax_single_self")(_to_single(1, "softmax_backward"))
 
 
 @own("native_layer_norm")
@@ -517,3 +545,18 @@ def threshold_gradient(kernels: Any, grad: Any, self: Any, threshold: Any) -> An
     if threshold != 0 or grad.__class__ is not CudaArray or self.__class__ is not CudaArray:
         return NotImplemented
     return kernels.curve(RELU_SLOPE, (self, grad))
+
+
+def _slope(text: str) -> Callable[..., Any]:
+    """A gradient by an expression of the result and the gradient that arrives."""
+
+    def run(kernels: Any, grad_output: Any, output: Any) -> Any:
+        if grad_output.__class__ is not CudaArray or output.__class__ is not CudaArray:
+            return NotImplemented
+        return kernels.curve(text, (output, grad_output))
+
+    return run
+
+
+own("tanh_backward")(_slope("((C)1 - a * a) * b"))
+own("sigmoid_backward")(_slope("((C)1 - a) * a * b"))
