@@ -142,6 +142,7 @@ BENCH := $(ORACLE_BIN)/python benchmarks
 
 bench: $(ORACLE)/.installed
 	$(BENCH)/run.py --table models $(BENCH_FLAGS)
+	$(BENCH)/run.py --table captured --rounds $(if $(QUICK),1,3) $(BENCH_FLAGS)
 	$(BENCH)/run.py --table overhead --rounds $(if $(QUICK),1,3) $(BENCH_FLAGS)
 	$(BENCH)/run.py --table operators --rounds 1 $(BENCH_FLAGS)
 	$(BENCH)/run.py --table scaling --rounds $(if $(QUICK),1,2) $(BENCH_FLAGS)

@@ -57,6 +57,15 @@ def models(rows: Sequence[Row], pictures: Pictures) -> Lines:
     return plot(pictures, "models.svg", bars(title, ratios(rows))) + results(rows)
 
 
+def captured(rows: Sequence[Row], pictures: Pictures) -> Lines:
+    own = [row for row in rows if " / " in row.name]
+    found = results([row for row in rows if row not in own])
+    return [*found, "", "Beside taper without capture:", "", *grid(_OWN, map(Row.cells, own)), ""]
+
+
+_OWN = ("workload", "captured us", "eager us", "ratio", "bar", "")
+
+
 def only_table(rows: Sequence[Row], pictures: Pictures) -> Lines:
     return results(rows)
 
@@ -142,6 +151,11 @@ Section = Callable[[Sequence[Row], Pictures], Lines]
 
 SECTIONS: dict[str, tuple[str, str, Section]] = {
     "models": ("Training steps", "Eight models, and parts of them.", models),
+    "captured": (
+        "Captured steps",
+        "The same steps recorded once and replayed (`taper.capture`); PyTorch runs eagerly.",
+        captured,
+    ),
     "overhead": ("The cost of one operation", "Where overhead is all there is.", only_table),
     "operators": ("Operators", "The hundred that programs use most, not recorded.", operators),
     "memory": ("Peak memory", "The resident set of a process that trains ten steps.", only_table),

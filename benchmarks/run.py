@@ -20,7 +20,7 @@ from typing import Any
 
 from options import parser
 from rows import Row, environment, store, table
-from tables import TABLES
+from tables import OWN, TABLES
 from workloads import Workload
 
 WORKER = Path(__file__).with_name("worker.py")
@@ -86,10 +86,21 @@ def compare(
     blocks: int,
     seconds: float,
 ) -> list[Row]:
-    """Measure every workload on both libraries and sum each up in a row."""
+    """Measure every workload on both libraries and sum each up in a row.
+
+    A table that has another one of its own (`tables.OWN`) has a second row for each workload.
+    """
     sides = [(library, name) for library in libraries]
+    if name in OWN:
+        sides.append((libraries[0], OWN[name]))
     answers = alternate(sides, list(workloads), rounds, blocks, seconds)
-    return [summary(workload, answers[index]) for index, workload in workloads.items()]
+    rows = []
+    for index, workload in workloads.items():
+        rows.append(summary(workload, [each[:2] for each in answers[index]]))
+        if name in OWN:
+            rows.append(summary(TABLES[OWN[name]]()[index], [each[::2] for each in answers[index]]))
+            rows[-1].name += f" / {libraries[0]} itself"
+    return rows
 
 
 def summary(workload: Workload, pairs: Sequence[tuple[Answer, ...]]) -> Row:
@@ -128,8 +139,9 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--table",
         choices=sorted(TABLES),
         default="models",
-        help="models: training steps; overhead: the cost of an operation; operators: the hundred "
-        "most used; scaling: over batch, width and threads (default: models)",
+        help="models: training steps; captured: the same, captured; overhead: the cost of an "
+        "operation; operators: the hundred most used; scaling: over batch, width and threads "
+        "(default: models)",
     )
     options.add_argument("--candidate", default="taper", help="library to judge (default: taper)")
     options.add_argument("--reference", default="torch", help="what to divide by (default: torch)")

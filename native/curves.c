@@ -10,8 +10,6 @@
 
 #define GRAIN 8192 /* elements of a chunk for the pool */
 
-#define ROOT_HALF 0.70710678118654752f
-#define PDF 0.39894228040143268f /* the density of the normal distribution at zero */
 #define TANH_SCALE 0.79788456080286536
 #define CUBE 0.044715
 
@@ -44,6 +42,10 @@ typedef void (*Loop)(const Operands *all, npy_intp start, npy_intp stop);
 #define ROOT(x) (sizeof(T) == sizeof(float) ? (T)sqrtf((float)(x)) : (T)sqrt((double)(x)))
 #define TANH_ARGUMENT(x) ((x) * ((x) * (x) * (T)(CUBE * TANH_SCALE) + (T)TANH_SCALE))
 
+#define SIZE(x) ((x) < 0 ? -(x) : (x))
+#define SMOOTH(size) ((size) < p ? (T)0.5 * (size) * (size) / p : (size) - (T)0.5 * p)
+#define BOUNDED(x, most) ((x) < -(most) ? -(most) : (x) > (most) ? (most) : (x))
+
 INLINE float gelu_slope(float x, float wave) {
     const float inner = x * x * (float)(3 * CUBE * TANH_SCALE) + (float)TANH_SCALE;
     return (inner * (1.0f - wave * wave) * x + wave + 1.0f) * 0.5f;
@@ -55,9 +57,8 @@ FLOAT_CURVE(logistic, logistic_float(x))
 FLOAT_CURVE(silu, x *logistic_float(x))
 FLOAT_SLOPE(silu_backward, g *silu_slope(x, logistic_float(x)))
 FLOAT_CURVE(erf, erf_float(x))
-FLOAT_CURVE(gelu, x *((1.0f + erf_roughly_float(x * ROOT_HALF)) * 0.5f))
-FLOAT_SLOPE(gelu_backward, ((1.0f + erf_roughly_float(x * ROOT_HALF)) * 0.5f +
-                            x * (exp_float(x * x * -0.5f) * PDF)) * g)
+FLOAT_CURVE(gelu, gelu_float(x))
+FLOAT_SLOPE(gelu_backward, (normal_share(x) + x * (exp_float(x * x * -0.5f) * NORMAL_DENSITY)) * g)
 FLOAT_CURVE(gelu_tanh, x *((1.0f + tanh_float(TANH_ARGUMENT(x))) * 0.5f))
 FLOAT_SLOPE(gelu_tanh_backward, g *gelu_slope(x, tanh_float(TANH_ARGUMENT(x))))
 SLOPE(logistic_backward, g *((T)1 - x) * x) /* x: the result */
@@ -65,6 +66,13 @@ SLOPE(tanh_backward, g *((T)1 - x * x))     /* x: the result */
 SLOPE(threshold_backward, x <= p ? (T)0 : g)
 CURVE(leaky_relu, x > 0 ? x : x * p)
 SLOPE(leaky_relu_backward, x > 0 ? g : g * p)
+SLOPE(hardtanh_backward, x <= p || x >= q ? (T)0 : g)
+FLOAT_SLOPE(elu_backward, x <= 0 ? g *(exp_float(x) * p) : g * q)
+FLOAT_SLOPE(softplus_backward, x *p > q ? g : g * logistic_float(x * p))
+SLOPE(smooth_l1, SMOOTH(SIZE(x - g))) /* g: what x is compared with */
+SLOPE(smooth_l1_slope, BOUNDED((x - g) / p, (T)1) * q)
+SLOPE(huber, SIZE(x - g) <= p ? (T)0.5 * SIZE(x - g) * SIZE(x - g) : p * (SIZE(x - g) - (T)0.5 * p))
+SLOPE(huber_slope, BOUNDED(x - g, p) * q)
 CURVE(relu, x < 0 ? (T)0 : x)
 CURVE(sign, (T)(x > 0) - (T)(x < 0))
 CURVE(clamp, x < p ? (p > q ? q : p) : x > q ? q : x)
@@ -93,6 +101,13 @@ static const Entry entries[] = {
     ROW(threshold_backward, 1),
     ROW(leaky_relu, 0),
     ROW(leaky_relu_backward, 1),
+    ROW(hardtanh_backward, 1),
+    FLOAT_ROW(elu_backward, 1),
+    FLOAT_ROW(softplus_backward, 1),
+    ROW(smooth_l1, 1),
+    ROW(smooth_l1_slope, 1),
+    ROW(huber, 1),
+    ROW(huber_slope, 1),
     ROW(relu, 0),
     ROW(sign, 0),
     ROW(clamp, 0),

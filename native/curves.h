@@ -1,4 +1,4 @@
-/* How loops over the functions of floats.h are compiled, and erf, which nobody else needs. */
+/* How loops over the functions of floats.h are compiled, and erf, which no loop of a program needs. */
 
 #ifndef TAPER_CURVES_H
 #define TAPER_CURVES_H
@@ -38,26 +38,6 @@ INLINE float erf_float(float x) {
     q = q * bounded - 1.1269656f;
     q = q * bounded - 0.0004513152f;
     return size < 0.9f ? small : copysignf(1.0f - exp_float(q), x);
-}
-
-/* One division instead of an exponential, for `gelu`: up to 4e-7 off. */
-INLINE float erf_roughly_float(float x) {
-    float bounded = x > 3.95f ? 3.95f : x;
-    bounded = bounded < -3.95f ? -3.95f : bounded;
-    const float z = bounded * bounded;
-    float p = 2.02591738e-06f, q = 3.78317919e-05f;
-    p = p * z + 0.000284685737f;
-    q = q * z + 0.00117070712f;
-    p = p * z + 0.00380808761f;
-    q = q * z + 0.0150549433f;
-    p = p * z + 0.0528752209f;
-    q = q * z + 0.114558928f;
-    p = p * z + 0.191548639f;
-    q = q * z + 0.503088237f;
-    p = p * z + 1.12837914f;
-    q = q * z + 1.0f;
-    const float result = bounded * p / q, low = result > 1.0f ? 1.0f : result;
-    return low < -1.0f ? -1.0f : low;
 }
 
 #endif

@@ -22,6 +22,7 @@
 #define CLASSES (48 * STEPS)
 #define SLACK ((size_t)1 << 26)
 #define COLOURS 16 /* arrays start at different lines of the cache */
+#define HUGE_PAGE ((size_t)1 << 21)
 
 typedef struct Block {
     struct Block *next; /* the next free block of this size, or of this row of the table */
@@ -86,8 +87,20 @@ static void give_back(Block *block) {
     free(block);
 }
 
+/* Where the user's bytes begin: large blocks at a huge page, if the system has them.  NumPy asks for those from 4 MB
+ * on, too. */
+static char *first_page(char *base, size_t size) {
+#ifdef MADV_HUGEPAGE
+    if (size >= HUGE_PAGE) {
+        base += (HUGE_PAGE - (uintptr_t)base % HUGE_PAGE) % HUGE_PAGE;
+        madvise(base, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    }
+#endif
+    return base;
+}
+
 static Block *new_block(size_t size) {
-    size_t given = (size + PAGE * 2 - 1) / PAGE * PAGE;
+    const size_t given = (size + PAGE * 2 - 1) / PAGE * PAGE + (size < HUGE_PAGE ? 0 : HUGE_PAGE);
     Block *block = malloc(sizeof *block);
     if (block == NULL) return NULL;
     block->base = mmap(NULL, given, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -97,6 +110,7 @@ static Block *new_block(size_t size) {
     }
     block->given = given;
     block->size = size;
+    block->data = first_page(block->base, size) + 64 * (colour++ % COLOURS);
     return block;
 }
 
@@ -150,10 +164,7 @@ static void *large(size_t size, int more, int *zeroed) {
         make_room(rounded);
         block = new_block(rounded);
         if (block == NULL && drop_all()) block = new_block(rounded);
-        if (block != NULL) {
-            block->data = block->base + 64 * (colour++ % COLOURS);
-            fresh++;
-        }
+        if (block != NULL) fresh++;
     }
     void *data = NULL;
     if (block != NULL) {

@@ -203,23 +203,8 @@ void pool_compute(Part part, void *context, npy_intp count, npy_intp grain, int 
     Py_END_ALLOW_THREADS;
 }
 
-typedef struct {
-    char *to;
-    const char *from;
-} Copy;
-
-static void copy_part(void *context, npy_intp start, npy_intp stop) {
-    const Copy *copy = context;
-    memcpy(copy->to + start, copy->from + start, (size_t)(stop - start));
-}
-
 static void clear_part(void *context, npy_intp start, npy_intp stop) {
     memset((char *)context + start, 0, (size_t)(stop - start));
-}
-
-void pool_copy(void *to, const void *from, npy_intp bytes) {
-    Copy copy = {to, from};
-    pool_compute(copy_part, &copy, bytes, BYTES, bytes <= BYTES);
 }
 
 void pool_clear(void *to, npy_intp bytes) { pool_run(clear_part, to, bytes, BYTES); }

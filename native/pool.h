@@ -17,9 +17,6 @@ void pool_run(Part part, void *context, npy_intp count, npy_intp grain);
  * that is too little for that, `part` is called once. */
 void pool_compute(Part part, void *context, npy_intp count, npy_intp grain, int alone);
 
-/* Copy many bytes to where they do not lie: as `pool_compute`. */
-void pool_copy(void *to, const void *from, npy_intp bytes);
-
 /* Set bytes to zero: as `pool_run`. */
 void pool_clear(void *to, npy_intp bytes);
 

@@ -30,13 +30,18 @@ static void free_step(Step *step) {
             Py_XDECREF(call->arg_list[nr].plain);
             Py_XDECREF(call->arg_list[nr].handle.ready);
         }
+        for (int nr = 0; nr < call->output_count && call->places != NULL; nr++) Py_XDECREF(call->places[nr].ready);
         free(call->arg_list);
+        free(call->places);
         free(call->outputs);
         Py_XDECREF(call->function);
     } else if (step->kind == ARRIVE) {
         Py_XDECREF(step->of.arrival.handle.ready);
         Py_XDECREF(step->of.arrival.leaf);
         Py_XDECREF(step->of.arrival.otherwise);
+    } else if (step->kind == STRAND) {
+        for (int nr = 0; nr < step->of.strand.count; nr++) free_step(&step->of.strand.steps[nr]);
+        free(step->of.strand.steps);
     }
 }
 
@@ -163,9 +168,9 @@ static int is_ours(const Program *program, PyArrayObject *array) {
     return base != NULL && PyArray_Check(base) && is_ours(program, (PyArrayObject *)base);
 }
 
-/* Copy a result of a call into the memory of its slot. */
-static int copy_output(Program *program, int nr, PyObject *found) {
-    PyObject *to = array_on(&program->slot_list[nr].shape, program->bases[nr], NULL);
+/* Copy a result of a call to where a kernel would have written it. */
+static int copy_output(Program *program, const Handle *handle, PyObject *found) {
+    PyObject *to = array_on(&handle->shape, program->bases[handle->place.base] + handle->place.offset, NULL);
     const int done = to == NULL ? -1 : PyArray_CopyInto((PyArrayObject *)to, (PyArrayObject *)found);
     Py_XDECREF(to);
     Py_DECREF(found);
@@ -173,12 +178,13 @@ static int copy_output(Program *program, int nr, PyObject *found) {
 }
 
 /* Take a result of a call: 0, or -1 with an error. */
-static int take_output(Program *program, int nr, PyObject *value) {
+static int take_output(Program *program, const Call *call, int output, PyObject *value) {
+    const int nr = call->outputs[output];
     if (nr < 0) return 0;
     Slot *slot = &program->slot_list[nr];
     PyObject *found = PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
     if (found == NULL) return -1;
-    if (slot->kind != CALLED) return copy_output(program, nr, found);
+    if (call->places != NULL) return copy_output(program, &call->places[output], found);
     PyArrayObject *array = (PyArrayObject *)found;
     if (!is_like(&slot->shape, array) || is_ours(program, array)) {
         if (PyArray_TYPE(array) != slot->shape.type || PyArray_NDIM(array) != slot->shape.dims ||
@@ -200,27 +206,31 @@ static int take_output(Program *program, int nr, PyObject *value) {
 static int take_outputs(Program *program, const Call *call, PyObject *result) {
     if (call->output_count == 0) return 0;
     if (call->output_count == 1 && !PyTuple_Check(result) && !PyList_Check(result))
-        return take_output(program, call->outputs[0], result);
+        return take_output(program, call, 0, result);
     PyObject *several = PySequence_Fast(result, "a call of a program returns several arrays");
     if (several == NULL) return -1;
     int done = PySequence_Fast_GET_SIZE(several) == call->output_count ? 0 : -1;
     if (done < 0) PyErr_SetString(PyExc_RuntimeError, "a call of a program returns another number of arrays");
     for (int nr = 0; nr < call->output_count && done == 0; nr++)
-        done = take_output(program, call->outputs[nr], PySequence_Fast_GET_ITEM(several, nr));
+        done = take_output(program, call, nr, PySequence_Fast_GET_ITEM(several, nr));
     Py_DECREF(several);
     return done;
+}
+
+void places_of_call(const Program *program, const Call *call, char **data, char **outputs) {
+    for (int nr = 0; nr < call->args; nr++) {
+        const Place place = call->arg_list[nr].handle.place;
+        data[nr] = call->arg_list[nr].plain != NULL ? NULL : program->bases[place.base] + place.offset;
+    }
+    for (int nr = 0; nr < call->output_count; nr++)
+        outputs[nr] = call->outputs[nr] < 0 ? NULL : program->bases[call->outputs[nr]] + call->places[nr].place.offset;
 }
 
 /* Run the kernel of a call; 0 if there is none, or if it leaves the case to the call. */
 static int run_kernel(const Program *program, const Call *call) {
     char *data[MOST_CALL_ARGS], *outputs[MOST_CALL_ARGS];
     if (call->kernel == NULL) return 0;
-    for (int nr = 0; nr < call->args; nr++) {
-        const Place place = call->arg_list[nr].handle.place;
-        data[nr] = call->arg_list[nr].plain != NULL ? NULL : program->bases[place.base] + place.offset;
-    }
-    for (int nr = 0; nr < call->output_count; nr++)
-        outputs[nr] = call->outputs[nr] < 0 ? NULL : program->bases[call->outputs[nr]];
+    places_of_call(program, call, data, outputs);
     return call->kernel(call, data, outputs);
 }
 
@@ -264,6 +274,7 @@ int run_step(Program *program, const Step *step) {
     case PRODUCT: return run_product(program, &step->of.product);
     case CALL: return run_call(program, &step->of.call);
     case RENEW: return renew(program, step->of.slot);
+    case STRAND: return run_strand(program, &step->of.strand);
     case DROP: Py_CLEAR(program->slot_list[step->of.slot].object); return 0;
     default: return run_arrival(program, &step->of.arrival);
     }
@@ -326,7 +337,7 @@ PyObject *taper_run_program(PyObject *self, PyObject *const *args, Py_ssize_t co
         const double start = times == NULL ? 0 : seconds();
         done = run_step(program, step);
         if (times != NULL) ((double *)PyArray_DATA(times))[nr] += seconds() - start;
-        if (done == 0 && step->kind < CALL && PyErr_CheckSignals() < 0) done = -1;
+        if (done == 0 && (step->kind < CALL || step->kind == STRAND) && PyErr_CheckSignals() < 0) done = -1;
         if (done < 0) program->failed = nr;
     }
     PyObject *results = done < 0 ? NULL : results_of(program);
@@ -346,16 +357,21 @@ PyObject *taper_failed_step(PyObject *self, PyObject *value) {
     return program == NULL ? NULL : PyLong_FromLong(program->failed);
 }
 
-/* use_compiled(program, step, address): let a group run a function that was compiled for it. */
+/* use_compiled(program, step, part, address): let a group run a function that was compiled for it; the part is its
+ * number in a strand, else 0. */
 PyObject *taper_use_compiled(PyObject *self, PyObject *const *args, Py_ssize_t count) {
-    if (count != 3) return PyErr_Format(PyExc_TypeError, "use_compiled(program, step, address)");
+    if (count != 4) return PyErr_Format(PyExc_TypeError, "use_compiled(program, step, part, address)");
     Program *program = program_of(args[0]);
     const long nr = program == NULL ? -1 : PyLong_AsLong(args[1]);
-    void *address = PyErr_Occurred() ? NULL : PyLong_AsVoidPtr(args[2]);
+    const long part = PyErr_Occurred() ? -1 : PyLong_AsLong(args[2]);
+    void *address = PyErr_Occurred() ? NULL : PyLong_AsVoidPtr(args[3]);
     if (PyErr_Occurred()) return NULL;
-    if (nr < 0 || nr >= program->steps || program->step_list[nr].kind != GROUP || address == NULL)
+    Step *step = nr < 0 || nr >= program->steps ? NULL : &program->step_list[nr];
+    if (step != NULL && step->kind == STRAND)
+        step = part < 0 || part >= step->of.strand.count ? NULL : &step->of.strand.steps[part];
+    if (step == NULL || step->kind != GROUP || address == NULL)
         return PyErr_Format(PyExc_ValueError, "use_compiled: there is no such group");
-    atomic_store(&program->step_list[nr].of.group.compiled, (void (*)(char **, long))address);
+    atomic_store(&step->of.group.compiled, (void (*)(char **, long))address);
     Py_RETURN_NONE;
 }
 

@@ -73,7 +73,22 @@ typedef struct {
     void (*_Atomic compiled)(char **registers, long count); /* in place of the instructions, if there is one */
 } Group;
 
-/* Run a group; `bases` has the memory of each slot.  -1 if there is no memory. */
+/* A group that runs: what its chunks reduce is put together at the end. */
+typedef struct {
+    const Group *group;
+    char **bases;
+    double *partial; /* of each chunk: what its reductions found */
+    npy_intp partials, chunks; /* numbers of a chunk */
+    double few[64];
+} GroupWork;
+
+/* Begin with a group, whose memory `bases` has, of each slot: 0 if there is no memory.  Then run all its blocks, in
+ * whole chunks, and end. */
+int begin_group(GroupWork *work, const Group *group, char **bases);
+void run_blocks(void *work, npy_intp first, npy_intp stop);
+void end_group(GroupWork *work);
+
+/* All of that on the pool; -1 if there is no memory. */
 int run_group(const Group *group, char **bases);
 
 #endif

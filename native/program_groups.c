@@ -11,13 +11,6 @@
 
 #define MOST_REGISTERS 128
 
-typedef struct {
-    const Group *group;
-    char **bases;
-    double *partial; /* of each chunk: what its reductions found */
-    npy_intp partials; /* numbers of a chunk */
-} Work;
-
 /* Copy elements from `start` on between memory with steps and a piece; numbered row by row. */
 static void copy_steps(const Register *each, char *memory, char *piece, npy_intp start, npy_intp count, int gather) {
     npy_intp index[MOST_DIMS];
@@ -66,7 +59,7 @@ static inline void put_number(char *to, int is_double, double value) {
 }
 
 /* Reduce a block: rows at once, the rest into the numbers of this chunk. */
-static void reduce_block(const Work *work, const Reduction *each, const char *from, npy_intp start, npy_intp count,
+static void reduce_block(const GroupWork *work, const Reduction *each, const char *from, npy_intp start, npy_intp count,
                          double *found) {
     const npy_intp width = each->is_double ? 8 : 4;
     if (each->outer > 1) {
@@ -82,8 +75,8 @@ static void reduce_block(const Work *work, const Reduction *each, const char *fr
     }
 }
 
-static void run_blocks(void *context, npy_intp first, npy_intp stop) {
-    const Work *work = context;
+void run_blocks(void *context, npy_intp first, npy_intp stop) {
+    const GroupWork *work = context;
     const Group *group = work->group;
     void (*compiled)(char **, long) = atomic_load(&((Group *)group)->compiled);
     char *registers[MOST_REGISTERS];
@@ -144,29 +137,38 @@ static double together(int what, double first, double second) {
     return what == LARGEST ? (first > second ? first : second) : first < second ? first : second;
 }
 
-int run_group(const Group *group, char **bases) {
+int begin_group(GroupWork *work, const Group *group, char **bases) {
     const npy_intp blocks = (group->count + group->block - 1) / group->block;
-    const npy_intp chunks = (blocks + group->grain - 1) / group->grain;
-    Work work = {group, bases, NULL, 0};
+    work->group = group, work->bases = bases, work->partials = 0;
+    work->chunks = (blocks + group->grain - 1) / group->grain;
     for (int nr = 0; nr < group->reductions; nr++)
-        if (group->reduction_list[nr].outer == 1) work.partials += group->reduction_list[nr].inner;
-    double few[64];
-    const npy_intp all = work.partials * (chunks ? chunks : 1);
-    work.partial = all <= 64 ? few : scratch_take((size_t)all * sizeof(double));
-    if (work.partial == NULL) return -1;
-    pool_run(run_blocks, &work, blocks, group->grain);
-    double *found = work.partial;
+        if (group->reduction_list[nr].outer == 1) work->partials += group->reduction_list[nr].inner;
+    const npy_intp all = work->partials * (work->chunks ? work->chunks : 1);
+    work->partial = all <= 64 ? work->few : scratch_take((size_t)all * sizeof(double));
+    return work->partial != NULL;
+}
+
+void end_group(GroupWork *work) {
+    const Group *group = work->group;
+    double *found = work->partial;
     for (int nr = 0; nr < group->reductions; nr++) {
         const Reduction *each = &group->reduction_list[nr];
         if (each->outer > 1) continue;
-        char *to = bases[each->to.base] + each->to.offset;
+        char *to = work->bases[each->to.base] + each->to.offset;
         for (npy_intp i = 0; i < each->inner; i++, found++) {
-            double value = chunks ? *found : reduction_start(each->what);
-            for (npy_intp chunk = 1; chunk < chunks; chunk++)
-                value = together(each->what, value, found[chunk * work.partials]);
+            double value = work->chunks ? *found : reduction_start(each->what);
+            for (npy_intp chunk = 1; chunk < work->chunks; chunk++)
+                value = together(each->what, value, found[chunk * work->partials]);
             put_number(to + i * (each->is_double ? 8 : 4), each->is_double, value);
         }
     }
-    if (work.partial != few) scratch_give(work.partial);
+    if (work->partial != work->few) scratch_give(work->partial);
+}
+
+int run_group(const Group *group, char **bases) {
+    GroupWork work;
+    if (!begin_group(&work, group, bases)) return -1;
+    pool_run(run_blocks, &work, (group->count + group->block - 1) / group->block, group->grain);
+    end_group(&work);
     return 0;
 }

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "program_steps.h"
+#include "tiles.h"
 
-static int is_rows(const Shape *shape, int type, int dims) {
+int is_rows(const Shape *shape, int type, int dims) {
     npy_intp step = type == NPY_FLOAT ? 4 : 8;
     if (shape->type != type || shape->dims != dims) return 0;
     for (int dim = dims - 1; dim >= 0; dim--) {
@@ -22,13 +23,9 @@ static int is_rows(const Shape *shape, int type, int dims) {
 
 static int is_real(const Shape *shape) { return shape->type == NPY_FLOAT || shape->type == NPY_DOUBLE; }
 
-static const Shape *given(const Call *call, int nr) {
-    return nr < call->args && call->arg_list[nr].plain == NULL ? &call->arg_list[nr].handle.shape : NULL;
-}
-
 /* Whether arguments are a matrix and for each of its rows a number of a column, without weights. */
 static int picks(const Call *call, int matrix, int target, int weight, int ignored) {
-    const Shape *rows = given(call, matrix), *picked = given(call, target);
+    const Shape *rows = given_shape(call, matrix), *picked = given_shape(call, target);
     if (rows == NULL || picked == NULL || call->args <= ignored || !is_real(rows)) return 0;
     if (!is_rows(rows, rows->type, 2) || !is_rows(picked, NPY_LONG, 1)) return 0;
     if (rows->lengths[0] < 1 || rows->lengths[0] != picked->lengths[0] || call->arg_list[weight].plain != Py_None)
@@ -44,10 +41,10 @@ static int is_mean(const Call *call, int reduction) { return PyLong_AsLong(call-
 
 /* --- nll_loss(self, target, weight, reduction, ignore_index): the loss, the number of rows ---------- */
 
-static int suits_nll_loss(const Call *call, const Slot *slots) {
+static int suits_nll_loss(const Call *call) {
     if (!picks(call, 0, 1, 2, 4) || call->output_count != 2) return 0;
     for (int nr = 0; nr < 2; nr++)
-        if (call->outputs[nr] >= 0 && !is_rows(&slots[call->outputs[nr]].shape, given(call, 0)->type, 0)) return 0;
+        if (output_shape(call, nr) != NULL && !is_rows(output_shape(call, nr), given_shape(call, 0)->type, 0)) return 0;
     return 1;
 }
 
@@ -58,7 +55,7 @@ static void put_number(char *to, int type, double value) {
 }
 
 static int run_nll_loss(const Call *call, char *const *data, char *const *outputs) {
-    const Shape *shape = given(call, 0);
+    const Shape *shape = given_shape(call, 0);
     const npy_intp rows = shape->lengths[0], columns = shape->lengths[1];
     const int64_t *target = (const int64_t *)data[1];
     double total = 0;
@@ -75,11 +72,11 @@ static int run_nll_loss(const Call *call, char *const *data, char *const *output
 
 /* --- its derivative: (grad, self, target, weight, total_weight, reduction, ignore_index) ------------- */
 
-static int suits_nll_loss_backward(const Call *call, const Slot *slots) {
-    if (!picks(call, 1, 2, 3, 6) || call->output_count != 1 || call->outputs[0] < 0) return 0;
-    const Shape *rows = given(call, 1), *to = &slots[call->outputs[0]].shape;
+static int suits_nll_loss_backward(const Call *call) {
+    if (!picks(call, 1, 2, 3, 6) || call->output_count != 1 || output_shape(call, 0) == NULL) return 0;
+    const Shape *rows = given_shape(call, 1), *to = output_shape(call, 0);
     for (int nr = 0; nr < 5; nr += 4)
-        if (given(call, nr) == NULL || !is_rows(given(call, nr), rows->type, 0)) return 0;
+        if (given_shape(call, nr) == NULL || !is_rows(given_shape(call, nr), rows->type, 0)) return 0;
     return is_rows(to, rows->type, 2) && to->lengths[0] == rows->lengths[0] && to->lengths[1] == rows->lengths[1];
 }
 
@@ -94,7 +91,7 @@ static int suits_nll_loss_backward(const Call *call, const Slot *slots) {
     }
 
 static int run_nll_loss_backward(const Call *call, char *const *data, char *const *outputs) {
-    const Shape *shape = given(call, 1);
+    const Shape *shape = given_shape(call, 1);
     const npy_intp rows = shape->lengths[0], columns = shape->lengths[1];
     const int64_t *target = (const int64_t *)data[2];
     if (shape->type == NPY_FLOAT) {
@@ -105,17 +102,49 @@ static int run_nll_loss_backward(const Call *call, char *const *data, char *cons
     return 1;
 }
 
+/* --- all kernels -------------------------------------------------------------------------------- */
+
+#define PIECES 16 /* of a call that runs in parts: as many for each of a few threads */
+
+static int run_in_parts(const Call *call, char *const *data, char *const *outputs) {
+    Parts parts = {0};
+    if (!call->prepare(call, data, outputs, PIECES, &parts)) return 0;
+    pool_compute(parts.part, parts.context, parts.items, (parts.items + PIECES - 1) / PIECES, 0);
+    return parts.finish == NULL || parts.finish(parts.context);
+}
+
+static int always(void) { return 1; }
+
+#define WHOLE(name) {#name, always, suits_##name, run_##name, NULL}
+#define IN_PARTS(name, is_here) {#name, is_here, suits_##name, run_in_parts, prepare_##name}
 static const struct {
     const char *name;
-    int (*suits)(const Call *call, const Slot *slots);
+    int (*is_here)(void); /* whether this processor has it */
+    int (*suits)(const Call *call);
     Kernel run;
+    Preparation prepare;
 } kernels[] = {
-    {"nll_loss", suits_nll_loss, run_nll_loss},
-    {"nll_loss_backward", suits_nll_loss_backward, run_nll_loss_backward},
+    WHOLE(nll_loss),
+    WHOLE(nll_loss_backward),
+    IN_PARTS(attention, have_tiles),
+    IN_PARTS(attention_backward, have_tiles),
+    IN_PARTS(layer_norm, have_tiles),
+    IN_PARTS(layer_norm_backward, have_tiles),
+    IN_PARTS(join, always),
 };
+#define KERNELS (sizeof kernels / sizeof *kernels)
 
-Kernel kernel_named(const char *name, const Call *call, const Slot *slots) {
-    for (size_t nr = 0; nr < sizeof kernels / sizeof *kernels; nr++)
-        if (strcmp(name, kernels[nr].name) == 0) return kernels[nr].suits(call, slots) ? kernels[nr].run : NULL;
-    return NULL;
+void use_kernel(const char *name, Call *call) {
+    for (size_t nr = 0; nr < KERNELS; nr++)
+        if (strcmp(name, kernels[nr].name) == 0 && kernels[nr].suits(call))
+            call->kernel = kernels[nr].run, call->prepare = kernels[nr].prepare;
+}
+
+/* has_kernel(name): whether there is a kernel of this name, for this processor. */
+PyObject *taper_has_kernel(PyObject *self, PyObject *value) {
+    const char *name = PyUnicode_AsUTF8(value);
+    if (name == NULL) return NULL;
+    for (size_t nr = 0; nr < KERNELS; nr++)
+        if (strcmp(name, kernels[nr].name) == 0) return PyBool_FromLong(kernels[nr].is_here());
+    Py_RETURN_FALSE;
 }

@@ -98,6 +98,8 @@ ONE_OPERAND(exp_of_floats, float, float, exp_quickly)
 ONE_OPERAND(log_of_floats, float, float, log_float)
 ONE_OPERAND(tanh_of_floats, float, float, tanh_quickly)
 ONE_OPERAND(logistic_of_floats, float, float, logistic_quickly)
+ONE_OPERAND(gelu_of_floats, float, float, gelu_float)
+ONE_OPERAND(gelu_slope_of_floats, float, float, gelu_slope_float)
 ONE_OPERAND(copy_bool, npy_bool, npy_bool, SAME)
 ONE_OPERAND(copy_long, npy_int64, npy_int64, SAME)
 ONE_OPERAND(copy_int, npy_int32, npy_int32, SAME)
@@ -127,6 +129,7 @@ static const struct {
     BOTH_TYPES(where),
     {"exp", NPY_FLOAT, exp_of_floats}, {"log", NPY_FLOAT, log_of_floats},
     {"tanh", NPY_FLOAT, tanh_of_floats}, {"logistic", NPY_FLOAT, logistic_of_floats},
+    {"gelu", NPY_FLOAT, gelu_of_floats}, {"gelu_slope", NPY_FLOAT, gelu_slope_of_floats},
     {"copy", NPY_BOOL, copy_bool}, {"copy", NPY_LONG, copy_long}, {"copy", NPY_INT, copy_int},
 };
 

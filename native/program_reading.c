@@ -5,6 +5,7 @@
 
 #include "program_steps.h"
 #include "slots.h"
+#include "tiles.h"
 
 #define MOST_REGISTERS 128
 
@@ -279,32 +280,45 @@ static int read_product(Program *program, PyObject *from, Step *step) {
     return fits(program, to->to, 2, lengths, strides, width);
 }
 
-/* Whether an output of a call may lie in a slot: a kernel writes into memory that is there. */
-static int takes_output(const Program *program, npy_intp nr, int by_kernel) {
-    if (nr == -1) return 1;
-    if (nr < -1 || nr >= program->slots) return 0;
-    const Slot *slot = &program->slot_list[nr];
-    return by_kernel ? slot->there && (slot->kind == ARENA || slot->kind == FRESH) : slot->kind == CALLED;
+/* Outputs of a call: slots of what it returns, or, for a kernel, handles; -1 for what is not wanted. */
+static int read_outputs(Program *program, PyObject *from, int by_kernel, Call *call) {
+    if (!PyTuple_CheckExact(from) || PyTuple_GET_SIZE(from) > MOST_CALL_ARGS) return unsound("outputs");
+    const Py_ssize_t count = PyTuple_GET_SIZE(from);
+    call->outputs = calloc((size_t)count + 1, sizeof(int));
+    if (by_kernel) call->places = calloc((size_t)count + 1, sizeof(Handle));
+    if (call->outputs == NULL || (by_kernel && call->places == NULL)) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t nr = 0; nr < count; nr++, call->output_count++) {
+        PyObject *each = PyTuple_GET_ITEM(from, nr);
+        if (PyLong_CheckExact(each)) {
+            const long slot = PyLong_AsLong(each);
+            if (PyErr_Occurred() || slot < -1 || slot >= program->slots || (slot >= 0 && by_kernel)) return unsound("an output");
+            if (slot >= 0 && program->slot_list[slot].kind != CALLED) return unsound("an output");
+            call->outputs[nr] = (int)slot;
+            continue;
+        }
+        if (!by_kernel || !PyTuple_CheckExact(each)) return unsound("an output");
+        call->output_count++;
+        const int done = read_handle(program, each, &call->places[nr]);
+        call->output_count--;
+        if (done < 0) return -1;
+        call->outputs[nr] = call->places[nr].place.base;
+        const Slot *slot = &program->slot_list[call->outputs[nr]];
+        if (slot->kind != ARENA && slot->kind != FRESH) return unsound("an output");
+    }
+    return 0;
 }
 
 /* (function, arguments, outputs, kernel): arguments are (handle,) or (None, plain value); the kernel may be None */
 static int read_call(Program *program, PyObject *from, Step *step) {
     Call *call = &step->of.call;
     PyObject *function, *arguments, *outputs;
-    npy_intp slots[MOST_CALL_ARGS];
     const char *kernel;
     if (!PyArg_ParseTuple(from, "OO!Oz", &function, &PyList_Type, &arguments, &outputs, &kernel)) return -1;
-    call->output_count = read_numbers(outputs, slots, MOST_CALL_ARGS);
     const Py_ssize_t count = PyList_GET_SIZE(arguments);
-    if (call->output_count < 0 || count > MOST_CALL_ARGS) return unsound("a call");
+    if (count > MOST_CALL_ARGS) return unsound("a call");
     call->function = held(function);
     call->arg_list = calloc((size_t)count + 1, sizeof(Argument));
-    call->outputs = calloc((size_t)call->output_count + 1, sizeof(int));
-    if (!call->arg_list || !call->outputs) return PyErr_NoMemory(), -1;
-    for (int nr = 0; nr < call->output_count; nr++) {
-        call->outputs[nr] = (int)slots[nr];
-        if (!takes_output(program, slots[nr], kernel != NULL)) return unsound("an output");
-    }
+    if (!call->arg_list) return PyErr_NoMemory(), -1;
     for (Py_ssize_t nr = 0; nr < count; nr++, call->args++) {
         PyObject *each = PyList_GET_ITEM(arguments, nr), *handle, *plain = NULL;
         if (!PyArg_ParseTuple(each, "O|O", &handle, &plain)) return -1;
@@ -314,10 +328,11 @@ static int read_call(Program *program, PyObject *from, Step *step) {
             return -1;
         }
     }
+    if (read_outputs(program, outputs, kernel != NULL, call) < 0) return -1;
     for (int nr = 0; nr < call->output_count; nr++)
         if (call->outputs[nr] >= 0) program->slot_list[call->outputs[nr]].there = 1;
-    if (kernel != NULL) call->kernel = kernel_named(kernel, call, program->slot_list);
-    return kernel != NULL && call->kernel == NULL ? unsound("a kernel") : 0;
+    if (kernel != NULL) use_kernel(kernel, call);
+    return 0;
 }
 
 static int read_slot_number(Program *program, PyObject *from, int least, Step *step) {
@@ -339,6 +354,37 @@ static int read_arrival(Program *program, PyObject *from, Step *step) {
     return read_handle(program, handle, &to->handle);
 }
 
+/* Whether a step can run by units of rows. */
+static int has_units(const Step *step, npy_intp units) {
+    if (step->kind == GROUP) {
+        const Group *group = &step->of.group;
+        return group->count == units * group->grain * group->block;
+    }
+    if (step->kind == PRODUCT) {
+        const Product *product = &step->of.product;
+        return !product->is_double && !product->left.turned && product->rows % units == 0 && have_tiles();
+    }
+    return step->kind == CALL && step->of.call.prepare != NULL;
+}
+
+static int read_step(Program *program, PyObject *from, Step *step);
+
+/* (units, steps) */
+static int read_strand(Program *program, PyObject *from, Step *step) {
+    Strand *to = &step->of.strand;
+    PyObject *steps;
+    if (!PyArg_ParseTuple(from, "nO!", &to->units, &PyList_Type, &steps)) return -1;
+    if (to->units < 1 || PyList_GET_SIZE(steps) > MOST_STEPS) return unsound("a strand");
+    to->steps = calloc((size_t)PyList_GET_SIZE(steps) + 1, sizeof(Step));
+    if (to->steps == NULL) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t nr = 0; nr < PyList_GET_SIZE(steps); nr++) {
+        to->count++;
+        if (read_step(program, PyList_GET_ITEM(steps, nr), &to->steps[nr]) < 0) return -1;
+        if (!has_units(&to->steps[nr], to->units)) return unsound("a step of a strand");
+    }
+    return 0;
+}
+
 static int read_step(Program *program, PyObject *from, Step *step) {
     PyObject *rest;
     if (!PyArg_ParseTuple(from, "iO!", &step->kind, &PyTuple_Type, &rest)) return -1;
@@ -349,6 +395,7 @@ static int read_step(Program *program, PyObject *from, Step *step) {
     case RENEW: return read_slot_number(program, rest, FRESH, step);
     case DROP: return read_slot_number(program, rest, CALLED, step);
     case ARRIVE: return read_arrival(program, rest, step);
+    case STRAND: return read_strand(program, rest, step);
     default: step->kind = RENEW; return unsound("a kind of step");
     }
 }

@@ -7,6 +7,7 @@
 
 #include "curves.h"
 #include "pool.h"
+#include "recurrent.h"
 #include "tiles.h"
 
 #define ROWS 8 /* rows of the batch in a task */
@@ -52,7 +53,7 @@ static void arrange(void *context, npy_intp start, npy_intp stop) {
     }
 }
 
-static float *in_strips(const float *weight, npy_intp inner, npy_intp columns, int turned) {
+float *in_strips(const float *weight, npy_intp inner, npy_intp columns, int turned) {
     const npy_intp count = strips_of(columns);
     Arrangement all = {weight, scratch_take((size_t)(count * inner * COLUMNS) * sizeof(float)), inner, columns, turned};
     if (all.strips != NULL) pool_run(arrange, &all, count, 1 + 16384 / (inner * COLUMNS));
@@ -93,7 +94,7 @@ static npy_intp rows_in(const Recurrence *all, npy_intp step, npy_intp first, np
 
 /* --- LSTM ------------------------------------------------------------------------------------ */
 
-FAST static void lstm_row(float *restrict gate, const float *restrict bias, float *restrict cell, float *restrict cell_now,
+FAST void lstm_row(float *restrict gate, const float *restrict bias, float *restrict cell, float *restrict cell_now,
                           float *restrict output, float *restrict state, npy_intp size) {
     for (npy_intp k = 0; k < size; k++) {
         const float open = logistic_quickly(gate[k] + bias[k]);
@@ -126,7 +127,7 @@ static void lstm_part(void *context, npy_intp first, npy_intp last) {
 }
 
 /* `state` and `cell` are the gradients that arrive, and become those that go on. */
-FAST static void lstm_row_back(const float *restrict gate, const float *restrict cell_now, const float *restrict cell_before,
+FAST void lstm_row_back(const float *restrict gate, const float *restrict cell_now, const float *restrict cell_before,
                                const float *restrict grad, float *restrict state, float *restrict cell, float *restrict change, float *restrict output,
                                npy_intp size) {
     for (npy_intp k = 0; k < size; k++) {

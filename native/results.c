@@ -58,6 +58,29 @@ PyObject *taper_joined_tensors(PyObject *self, PyObject *const *args, Py_ssize_t
     return joined == NULL || joined == Py_None ? joined : fresh(args[0], joined);
 }
 
+/* reduced(state, kind, tensor): a reduction of all floats of a tensor, see `reduce`. */
+PyObject *taper_reduced(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 3) return PyErr_Format(PyExc_TypeError, "reduced(state, kind, tensor)");
+    PyArrayObject *array = operand(args[0], args[2], NPY_FLOAT);
+    if (array == NULL) Py_RETURN_NONE;
+    PyObject *found = taper_reduce(NULL, (PyObject *[]){args[1], (PyObject *)array, Py_None, Py_False}, 4);
+    return found == NULL || found == Py_None ? found : fresh(args[0], found);
+}
+
+/* all_true(state, tensor): whether all elements of a tensor of bools are true. */
+PyObject *taper_all_true(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2) return PyErr_Format(PyExc_TypeError, "all_true(state, tensor)");
+    PyArrayObject *array = operand(args[0], args[1], NPY_BOOL);
+    if (array == NULL) Py_RETURN_NONE;
+    PyObject *found = PyArray_SimpleNew(0, NULL, NPY_BOOL);
+    if (found == NULL) return NULL;
+    const npy_intp size = PyArray_SIZE(array);
+    *(npy_bool *)PyArray_DATA((PyArrayObject *)found) = size == 0 || memchr(PyArray_DATA(array), 0, (size_t)size) == NULL;
+    PyObject *tensor = taper_new_tensor(found, Py_False, Py_None);
+    Py_DECREF(found);
+    return tensor;
+}
+
 typedef struct {
     const void *left, *right;
     void *to;

@@ -15,7 +15,7 @@
 #define SHORT 256   /* below it exponentials of several rows are one loop */
 #define NARROW 32   /* columns below which several rows are added side by side */
 
-enum { SUM, MEAN, MAX, MIN, LOG_TOTAL, KINDS };
+enum { SUM, MEAN, MAX, MIN, LOG_TOTAL, LENGTH, KINDS };
 
 typedef struct {
     const float *x;
@@ -125,6 +125,7 @@ FAST static void log_totals_of_rows(void *context, npy_intp start, npy_intp stop
 
 FAST static double value_of(const float *row, npy_intp length, int kind) {
     if (kind == LOG_TOTAL) return log_total_of(row, length);
+    if (kind == LENGTH) return dot_of(row, row, length);
     return kind < MAX ? sum_of(row, length) : extreme_of(row, length, kind == MIN ? SIGN : 0);
 }
 
@@ -134,7 +135,10 @@ FAST static void reduce_rows(void *context, npy_intp start, npy_intp stop) {
     const double part = task->kind == MEAN ? 1.0 / (double)length : 1.0;
     const float *x = task->x;
     float *to = task->to;
-    if (task->kind >= MAX)
+    if (task->kind == LENGTH)
+        for (npy_intp row = start; row < stop; row++)
+            to[row] = (float)sqrt(dot_of(x + row * length, x + row * length, length));
+    else if (task->kind >= MAX)
         for (npy_intp row = start; row < stop; row++)
             to[row] = extreme_of(x + row * length, length, task->kind == MIN ? SIGN : 0);
     else if (length < 8 * LANES)
@@ -163,7 +167,7 @@ static double put_together(const double *pieces, npy_intp count, int kind) {
     }
     for (npy_intp nr = 1; nr < count; nr++) {
         const double next = pieces[nr];
-        if (kind < MAX) found += next;
+        if (kind < MAX || kind == LENGTH) found += next;
         else if (next != next || (kind == MAX ? next > found : next < found)) found = next;
     }
     return found;
@@ -177,7 +181,7 @@ static int reduce_long_row(Task *task) {
     pool_run(reduce_pieces, task, count, 1);
     Py_END_ALLOW_THREADS;
     const double found = put_together(task->pieces, count, task->kind);
-    task->to[0] = (float)(task->kind == MEAN ? found / (double)task->length : found);
+    task->to[0] = (float)(task->kind == MEAN ? found / (double)task->length : task->kind == LENGTH ? sqrt(found) : found);
     scratch_give(task->pieces);
     return 1;
 }
@@ -324,8 +328,9 @@ static void run(Task *task, Part rows, Part strips) {
     pool_compute(along ? rows : strips, task, items, GRAIN / each, size <= GRAIN);
 }
 
-/* reduce(kind, array, axes, keepdims): a new array, or None; kinds are 0 sum, 1 mean, 2 max, 3 min,
- * both along the last dimensions, 4 the logarithm of the sum of exponentials. */
+/* reduce(kind, array, axes, keepdims): a new array, or None; kinds are 0 sum, 1 mean, 2 max, 3 min, 4 the logarithm of
+ * the sum of exponentials, 5 the length of a vector; the largest, the smallest and lengths only along the last
+ * dimensions. */
 PyObject *taper_reduce(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     if (count != 4) return PyErr_Format(PyExc_TypeError, "reduce(kind, array, axes, keepdims)");
     const long kind = whole_of(args[0]);
@@ -336,7 +341,7 @@ PyObject *taper_reduce(PyObject *self, PyObject *const *args, Py_ssize_t count) 
     npy_intp shape[NPY_MAXDIMS];
     const int ndim = take_sizes(args[1], args[2], keep, &task, shape);
     /* NumPy finds the extremes of columns fast */
-    if (ndim < 0 || ((kind == MAX || kind == MIN) && task.inner > 1)) Py_RETURN_NONE;
+    if (ndim < 0 || ((kind == MAX || kind == MIN || kind == LENGTH) && task.inner > 1)) Py_RETURN_NONE;
     PyObject *result = PyArray_SimpleNew(ndim, shape, NPY_FLOAT);
     if (result == NULL) return NULL;
     task.to = PyArray_DATA((PyArrayObject *)result);

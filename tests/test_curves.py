@@ -89,6 +89,14 @@ def test_operators_agree_with_their_twins(size: int, monkeypatch: pytest.MonkeyP
         "relu": taper.relu,
         "leaky": lambda v: F.leaky_relu(v, 0.2),
         "erf": taper.erf,
+        "hardtanh": lambda v: F.hardtanh(v, -0.5, 0.25),
+        "elu": lambda v: F.elu(v, 0.7),
+        "selu": F.selu,
+        "softplus": lambda v: F.softplus(v, 2, 1.5),
+        "smooth_l1": lambda v: F.smooth_l1_loss(v, taper.ones_like(v), beta=0.5),
+        "smooth_l1 one by one": lambda v: F.smooth_l1_loss(v, v.detach() * 3, reduction="none"),
+        "huber": lambda v: F.huber_loss(v, taper.ones_like(v), reduction="sum", delta=0.75),
+        "huber of the target": lambda v: F.huber_loss(taper.ones_like(v), v),
     }
     for name, call in calls.items():
         results = []
@@ -147,6 +155,26 @@ def test_straight_curves_are_numpys_expressions(dtype: type) -> None:
     for low, high in ((-0.5, 0.5), (-np.inf, 0.25), (0.25, np.inf), (1.0, -1.0)):
         truth = np.minimum(np.maximum(x, dtype(low)), dtype(high))
         np.testing.assert_array_equal(curve("clamp", x, None, low, high), truth)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_losses_and_slopes_are_numpys_expressions(dtype: type) -> None:
+    draw = np.random.default_rng(8)
+    x, y = draw.normal(0, 2, (2, 20_001)).astype(dtype)
+    x[:6] = [np.nan, np.inf, -np.inf, 0.0, 0.5, -0.5]
+    size = np.abs(x - y)
+    half = dtype(0.5)
+    with np.errstate(all="ignore"):
+        wanted = {
+            "smooth_l1": np.where(size < half, half * size * size / half, size - half * half),
+            "smooth_l1_slope": np.clip((x - y) / half, -1, 1) * dtype(3),
+            "huber": np.where(size <= half, half * size * size, half * (size - half * half)),
+            "huber_slope": np.clip(x - y, -half, half) * dtype(3),
+        }
+    for name, values in wanted.items():
+        np.testing.assert_array_equal(curve(name, x, y, 0.5, 3.0), values, err_msg=name)
+    slope = curve("hardtanh_backward", x, y, -0.5, 0.5)
+    np.testing.assert_array_equal(slope, np.where((x <= -half) | (x >= half), dtype(0), y))
 
 
 def test_clamp_to_nan_gives_nan() -> None:

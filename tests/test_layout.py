@@ -8,6 +8,9 @@ import pytest
 import taper
 from taper.arrays import layouts
 from taper.arrays.native import native
+from taper.opdef import registry
+
+needs_native = pytest.mark.skipif(native is None, reason="the native module is not built")
 
 STRIDES = [
     ("E1", "torch.ones(2, 3, 4).transpose(1, 2).softmax(-1)", (12, 3, 1)),
@@ -126,3 +129,99 @@ def test_settled_kernel_asks_its_rule_only_where_something_is_not_row_major(modu
     assert asked == [1, 2, 2, 1]
     with pytest.raises(ZeroDivisionError):
         layouts.settled(lambda: 1 / 0, rule)()
+
+
+UFUNCS = sorted(
+    {entry.ufunc for entry in registry.values() if entry.ufunc is not None},
+    key=lambda ufunc: ufunc.__name__,
+)
+SHAPES = [(), (1,), (7,), (3, 5), (0, 3), (2, 1, 4), (5000,)]
+
+
+@pytest.mark.parametrize("ufunc", UFUNCS, ids=lambda ufunc: ufunc.__name__)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64])
+@np.errstate(all="ignore")
+def test_a_ufunc_gives_its_own_bits(ufunc, dtype):
+    draw = np.random.default_rng(4)
+    quick, writes = layouts.settled(ufunc, layouts.ELEMENTWISE), layouts.writing(ufunc)
+    for shape in SHAPES:
+        operands = [draw.normal(0, 3, shape).astype(dtype) for _ in range(ufunc.nin)]
+        number = draw.normal(0, 3, ()).astype(dtype)
+        for given in (operands, [operands[0], number][: ufunc.nin], [number, *operands[1:]]):
+            wanted = np.asarray(ufunc(*given))
+            found = np.asarray(quick(*given))
+            assert found.dtype is wanted.dtype and found.shape == wanted.shape
+            assert found.strides == wanted.strides
+            assert found.tobytes() == wanted.tobytes()
+            target = np.empty_like(wanted)
+            assert writes(*given, target) is target
+            assert target.tobytes() == wanted.tobytes()
+            with pytest.raises(TypeError):
+                quick(*given, *given, *given)
+            with pytest.raises(ValueError):
+                frozen = wanted.copy()
+                frozen.flags.writeable = False
+                writes(*given, frozen)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_ufunc_repeats_its_operands(seed):
+    draw = np.random.default_rng(seed)
+    ufunc = [np.multiply, np.subtract, np.maximum, np.logical_and][seed % 4]
+    dtype = [np.float32, np.float64][seed // 4 % 2]
+    shape = draw.choice([1, 2, 3, 64, 70, 300], draw.integers(1, 5))
+    shapes = [
+        tuple(np.where(draw.random(len(shape)) < 0.3, 1, shape).tolist())[draw.integers(2) :]
+        for _ in range(2)
+    ]
+    operands = [draw.normal(size=each).astype(dtype) for each in shapes]
+    wanted = np.asarray(ufunc(*operands))
+    found = np.asarray(layouts.settled(ufunc, layouts.ELEMENTWISE)(*operands))
+    assert found.strides == wanted.strides and found.dtype is wanted.dtype
+    assert found.tobytes() == wanted.tobytes()
+    target = np.empty_like(wanted)
+    layouts.writing(ufunc)(*operands, target)
+    assert target.tobytes() == wanted.tobytes()
+    if wanted.shape == shapes[0] and wanted.dtype == dtype:
+        layouts.writing(ufunc)(*operands, operands[0])
+        assert operands[0].tobytes() == wanted.tobytes()
+
+
+@needs_native
+def test_rows_are_shared_out_only_where_shapes_fit():
+    draw = np.random.default_rng(0)
+    quick = layouts.settled(np.add, layouts.ELEMENTWISE)
+    one, other = draw.normal(size=(300, 200)), draw.normal(size=(1, 200))
+    before = taper.get_num_threads()
+    results = []
+    for threads in (1, 2):
+        taper.set_num_threads(threads)
+        results.append(quick(one, other))
+    taper.set_num_threads(before)
+    assert results[0].tobytes() == results[1].tobytes() == (one + other).tobytes()
+    with pytest.raises(ValueError, match="broadcast"):
+        quick(one, other[:, :199])
+    assert quick(one[:0], other).shape == (0, 200)
+    column = np.broadcast_to(one[:, :1], (300, 200))
+    assert quick(one, column).tobytes() == (one + column).tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_ufunc_reads_before_it_writes(dtype):
+    add = layouts.writing(np.add)
+    for target, source in (
+        (slice(None), slice(None)),
+        (slice(1, None), slice(None, -1)),
+        (slice(None, -1), slice(1, None)),
+        (slice(None, None, 2), slice(None, 5)),
+        (slice(None, 5), slice(None, None, 2)),
+    ):
+        values = np.arange(10, dtype=dtype)
+        wanted = values[target] + values[source]
+        add(values[target], values[source], values[target])
+        np.testing.assert_array_equal(values[target], wanted)
+    values = np.arange(1, 5, dtype=dtype)
+    add(values, values[:1].reshape(()), values)  # the number is a part of what is written
+    np.testing.assert_array_equal(values, [2, 3, 4, 5])
+    wide = np.ones((3, 4), dtype)
+    np.testing.assert_array_equal(add(wide, values, wide), 1 + np.tile(values, (3, 1)))

@@ -12,6 +12,7 @@ import pytest
 
 import taper
 from taper.arrays import special_functions
+from taper.arrays.elements import BFLOAT16, FLOAT32, LOW_PRECISION, cast
 from taper.arrays.native import native
 from taper.autograd import engine
 from taper.autograd.node import LEAF, Node
@@ -351,3 +352,33 @@ def test_the_twins_can_be_chosen():
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert found.stdout == "None\n"
+
+
+@needs_native
+def test_half_precision_is_converted_as_by_numpy():
+    halves = np.arange(2**16, dtype=np.uint16)
+    patterns = [np.arange(0, 2**32, 9973, dtype=np.uint64), np.arange(0x38000000, 0x38900000, 97)]
+    patterns += [(halves.astype(np.uint64) << 16) + low for low in (0, 0x7FFF, 0x8000, 0x8001)]
+    singles = np.concatenate(patterns).astype(np.uint32).view(np.float32)
+    for low in LOW_PRECISION:
+        wide = native.cast_half(halves.view(low), FLOAT32, BFLOAT16)
+        np.testing.assert_array_equal(wide, halves.view(low).astype(np.float32))
+        with np.errstate(all="ignore"):
+            wanted = singles.astype(low)
+        found = native.cast_half(singles, low, BFLOAT16)
+        assert found.dtype == low
+        numbers = ~np.isnan(singles)
+        np.testing.assert_array_equal(found.view("u2")[numbers], wanted.view("u2")[numbers])
+        assert np.isnan(found[~numbers].astype(np.float32)).all()
+        assert (np.signbit(cast(found, FLOAT32)) == np.signbit(singles)).all()
+    for array, dtype in (
+        (singles, FLOAT32),
+        (halves.view(np.float16), BFLOAT16),
+        (singles[::2], np.dtype(np.float16)),
+        (singles.astype(">f4"), np.dtype(np.float16)),
+        (np.ones(3), np.dtype(np.float16)),
+        ([1.0], FLOAT32),
+    ):
+        assert native.cast_half(array, dtype, BFLOAT16) is None
+    with pytest.raises(TypeError):
+        native.cast_half(singles, "f2", BFLOAT16)

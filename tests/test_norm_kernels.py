@@ -133,6 +133,23 @@ def test_each_gradient_alone_and_without_parameters(
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(1,), (5, 5), (300, 65), (3, 2, 4, 7), (2, 9000)])
+def test_rms_norm_that_is_not_recorded_is_that_of_its_parts(shape: tuple[int, ...]) -> None:
+    draw = np.random.default_rng(5)
+    x, weight = [
+        taper.from_numpy(draw.normal(size=each).astype("f4")) for each in (shape, shape[-1:])
+    ]
+    for given in ((x, None, None), (x, weight, 1e-2), (x, taper.nn.Parameter(weight), None)):
+        parts = F.rms_norm(given[0].detach().requires_grad_(), shape[-1:], *given[1:])
+        assert parts.grad_fn.name() == "MulBackward0"
+        with taper.no_grad():
+            found = F.rms_norm(given[0], shape[-1:], *given[1:])
+        assert not found.requires_grad and found.shape == parts.shape
+        np.testing.assert_allclose(found.numpy(), parts.detach().numpy(), rtol=2e-6, atol=1e-6)
+    with taper.inference_mode():
+        assert F.rms_norm(x, shape[-1:]).is_inference()
+
+
 def test_statistics_are_those_of_the_twin(monkeypatch: pytest.MonkeyPatch) -> None:
     x, weight, bias, _ = arrays_of(training, (5, 6, 7))
     arguments = (x, weight, bias, None, None, True, 1e-5)

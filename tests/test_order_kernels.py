@@ -208,20 +208,31 @@ def random_view(seed: int) -> np.ndarray:
     draw = np.random.default_rng(seed)
     ndim = int(draw.integers(1, 5))
     shape = tuple(int(each) for each in draw.choice([1, 3, 16, 17, 40, 70], ndim))
-    array = draw.integers(0, 10**6, shape).astype(draw.choice(["f4", "f8", "i4", "i8", "c8"]))
+    kinds = ["f4", "f8", "i4", "i8", "c8", "f2", "u1", "c16"]
+    array = draw.integers(0, 200, shape).astype(draw.choice(kinds))
     array = array.transpose(draw.permutation(ndim))
     steps = draw.choice([1, -1, 2], ndim, p=[0.7, 0.2, 0.1])
-    return array[tuple([slice(None, None, int(step)) for step in steps])]
+    array = array[tuple([slice(None, None, int(step)) for step in steps])]
+    repeated = draw.random(ndim) < 0.1
+    first = array[tuple([slice(0, 1) if each else slice(None) for each in repeated])]
+    return np.broadcast_to(first, array.shape)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", range(160))
 def test_a_copy_across_memory_has_the_same_elements(seed: int) -> None:
     source = random_view(seed)
-    target = np.zeros(source.shape, source.dtype)
+    order = np.random.default_rng(seed).permutation(source.ndim) if seed % 2 else range(source.ndim)
+    shape = [source.shape[dim] for dim in order]
+    around = np.zeros([length + seed % 3 for length in shape], source.dtype)
+    target = around[tuple([slice(0, length) for length in shape])].transpose(np.argsort(order))
     if native.copy_across(target, source) is None:
         assert not target.any()
+        inner = [length for length in source.shape if length > 1][-1:]
+        assert seed % 6 or not inner or inner[0] < 16 or source.itemsize == 16
     else:
         np.testing.assert_array_equal(target, source)
+        target[...] = 0
+        assert not around.any()  # nothing was written beside it
 
 
 def test_which_copies_are_left_to_the_twin() -> None:
@@ -234,13 +245,21 @@ def test_which_copies_are_left_to_the_twin() -> None:
     np.testing.assert_array_equal(target, square[::-1, ::-1])
     assert native.copy_across(target, square)
     np.testing.assert_array_equal(target, square)
+    assert native.copy_across(target.T, square)
+    np.testing.assert_array_equal(target.T, square)
+    wide = np.zeros((32, 64), np.float32)
+    assert native.copy_across(wide[:, 16:48], square)
+    np.testing.assert_array_equal(wide[:, 16:48], square)
+    assert not wide[:, :16].any() and not wide[:, 48:].any()
     for given in (
         (square, square.T),  # the same memory
         (square[:16], square[8:24]),
-        (target.T, square),
+        (wide[:, ::2], square),
+        (wide[::-1, :32], square),
+        (np.broadcast_to(target[:1], (32, 32)), square),
         (target, square.T.astype(np.int32)),
         (target[:16], square.T),
-        (target, np.arange(64 * 32, dtype=np.float32).reshape(32, 64)[:, ::2]),
+        (target, square.astype(">f4")),
         ([1], square.T),
     ):
         assert native.copy_across(*given) is None

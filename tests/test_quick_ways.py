@@ -77,7 +77,57 @@ def tensors() -> list[taper.Tensor]:
     ]
 
 
-def calls() -> Iterator[tuple[str, Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]]]:
+Calls = Iterator[tuple[str, Callable[[], tuple[tuple[Any, ...], dict[str, Any]]]]]
+
+
+def random_calls() -> Calls:
+    """Give functions that draw, few numbers and many."""
+    generator = taper.Generator()
+    options = [*OPTIONS, {"generator": generator}, {"generator": 3}, {"generator": None}]
+    for name in ("rand", "randn"):
+        for sizes in [*SIZES, *ODD_SIZES, (4, 5), ((40,),)]:
+            yield name, lambda sizes=sizes: (sizes, {})
+        for each in options:
+            yield name, lambda each=each: ((4, 5), each)
+    for name in ("rand_like", "randn_like"):
+        for nr in range(len(tensors())):
+            yield name, lambda nr=nr: ((tensors()[nr],), {})
+        for each in [*options, {"memory_format": taper.contiguous_format}]:
+            yield name, lambda each=each: ((taper.zeros(4, 5),), each)
+    for given in (
+        *(
+            (5, (4, 5)),
+            (2, 9, (4, 5)),
+            (2, 9, [20]),
+            (-3, 4, taper.Size([20])),
+            (0, 10),
+            (5, 5, (3,)),
+        ),
+        *(
+            (9, 2, (3,)),
+            (0, 2**40, (20,)),
+            (2**62, 2**62 + 3, (4,)),
+            (2.0, (3,)),
+            (True, (3,)),
+            ((3,),),
+        ),
+        *((0, 5, 3), (0, 5, ()), (0, 5, (0, 2)), (0, 2**70, (2,)), (0, 5, (2.0,)), ()),
+    ):
+        yield "randint", lambda given=given: (given, {})
+    yield "randint", lambda: ((5,), {"size": (20,)})
+    yield "randint", lambda: ((), {"low": 2, "high": 5, "size": (20,)})
+    for each in options:
+        yield "randint", lambda each=each: ((2, 9, (4, 5)), each)
+    for given in (
+        *((0.0, 1.0, (20,)), (2.0, 0.5, [4, 5]), (0, 1, (20,)), (0.0, -1.0, (20,)), (0.0, 1.0, 20)),
+        *((0.0, float("nan"), (20,)), (0.0, 0.0, (3,)), (0.0, 1.0), (taper.zeros(20), 1.0), ()),
+    ):
+        yield "normal", lambda given=given: (given, {})
+    for each in options:
+        yield "normal", lambda each=each: ((0.0, 1.0, (4, 5)), each)
+
+
+def calls() -> Calls:
     """Give functions, and what makes arguments for them."""
     for name in ("zeros", "ones", "empty"):
         for sizes in SIZES + ODD_SIZES:
@@ -93,7 +143,13 @@ def calls() -> Iterator[tuple[str, Callable[[], tuple[tuple[Any, ...], dict[str,
             )
     for size in (3, [2], (2, -1), (), ((2, 3),), (2.0,)):
         yield "full", lambda size=size: ((size, 1.5), {})
+    yield from random_calls()
     count = len(tensors())
+    for name in ("max", "min", "all"):
+        for nr in range(count):
+            for given in ((), (0,), (1, True), (None,)):
+                yield name, lambda nr=nr, given=given: ((tensors()[nr], *given), {})
+            yield name, lambda nr=nr: ((tensors()[nr],), {"keepdim": True})
     for name in ("zeros_like", "ones_like", "empty_like"):
         for nr in range(count):
             yield name, lambda nr=nr: ((tensors()[nr],), {})
@@ -224,13 +280,17 @@ def described(value: Any, is_memory: bool = True) -> Any:
 
 def outcome(name: str, function: Any, arguments: Any) -> Any:
     args, kwargs = arguments()
+    for generator in (taper.default_generator, kwargs.get("generator")):
+        if isinstance(generator, taper.Generator):
+            generator.manual_seed(0)
     try:
         with np.errstate(all="ignore"):
             result = function(*args, **kwargs)
     except Exception as error:
-        return type(error), str(error)
+        return type(error), str(error), taper.default_generator.get_state().tolist()
     assert all(each is not result for each in args) or name in ("as_tensor", "flatten")
-    return described(result, "empty" not in name)
+    drawn = taper.default_generator.get_state().tolist() if "ra" in name else None
+    return described(result, "empty" not in name), drawn
 
 
 def slowly(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -174,9 +174,26 @@ def test_operands_that_do_not_fit_are_left_to_the_twin() -> None:
         assert native.product(matrix, matrix.T, bias) is None
 
 
+@pytest.mark.parametrize(
+    "shape", [(1,), (15,), (1000,), (100_003,), (7, 33), (300, 200), (2, 3, 5)]
+)
+def test_lengths_of_vectors_are_close_to_the_truth(shape: tuple[int, ...]) -> None:
+    x = values(shape)
+    for axes in (None, (len(shape) - 1,)):
+        for keep in (False, True):
+            found = native.reduce(5, x, axes, keep)
+            squares = np.square(x.astype(np.float64))
+            wanted = np.sqrt(np.sum(squares, axis=axes, keepdims=keep))
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found, wanted, rtol=3e-7)
+    if len(shape) > 1:
+        assert native.reduce(5, x, (0,), False) is None
+    np.testing.assert_array_equal(native.reduce(5, np.float32([np.inf, 1]), None, False), np.inf)
+
+
 def test_what_is_no_call_is_refused() -> None:
     x = values((3, 4))
-    for wrong in ((), (0, x), ("x", x, None, False), (5, x, None, False), (-1, x, None, False)):
+    for wrong in ((), (0, x), ("x", x, None, False), (6, x, None, False), (-1, x, None, False)):
         with pytest.raises((TypeError, ValueError)):
             native.reduce(*wrong)
     for wrong in ((x,), (x, None, False, "x"), (x, None, False, 1, 1)):

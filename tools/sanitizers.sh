@@ -12,7 +12,7 @@ shift
 kinds=("$@")
 [ ${#kinds[@]} -gt 0 ] || kinds=(address thread)
 
-tests=(tests/test_native.py tests/test_threads.py tests/test_curves.py tests/test_engines.py
+tests=(tests/test_native.py tests/test_layout.py tests/test_threads.py tests/test_curves.py tests/test_engines.py
   tests/test_*_kernels.py tests/test_draws.py tests/optim tests/program/test_lowering.py
   tests/program/test_capture.py tests/test_quick_ways.py tests/test_products.py tests/nn/test_callers.py
   tests/distributed/test_arena.py tests/program/test_kernels.py tests/viz/test_explaining.py

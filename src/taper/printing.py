@@ -6,10 +6,10 @@ values; must not know Tensor.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,15 +17,23 @@ import numpy as np
 from taper import dtypes
 
 
-@dataclasses.dataclass
-class PrintOptions:
+class PrintOptions(SimpleNamespace):  # importing `dataclasses` would take 1 ms
     """How tensors are printed; see `set_printoptions`."""
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    precision: int
+    threshold: float
+    edgeitems: int
+    linewidth: int
+    sci_mode: bool | None
+
+    def __init__(self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3) -> None:
+        super().__init__(
+            precision=precision,
+            threshold=threshold,
+            edgeitems=edgeitems,
+            linewidth=80,
+            sci_mode=None,
+        )
 
 
 options = PrintOptions()
@@ -81,7 +89,7 @@ def get_printoptions() -> dict[str, Any]:
     >>> get_printoptions()
     {'precision': 4, 'threshold': 1000, 'edgeitems': 3, 'linewidth': 80, 'sci_mode': None}
     """
-    return dataclasses.asdict(options)
+    return dict(vars(options))
 
 
 @contextmanager

@@ -9,7 +9,6 @@ uninitialised memory holds.
 from __future__ import annotations
 
 import ctypes
-import glob
 import os
 from collections.abc import Callable
 from typing import Any
@@ -44,16 +43,23 @@ threads.start(settings.threads)
 
 def _set_blas_threads() -> Callable[..., Any] | None:
     """Return OpenBLAS's `set_num_threads` in NumPy's library."""
-    folder = os.path.dirname(np.__file__)
-    for library in [
-        *glob.glob(os.path.join(os.path.dirname(folder), "numpy.libs", "*openblas*")),
-        *glob.glob(os.path.join(folder, ".dylibs", "*openblas*")),
-    ]:
-        loaded = ctypes.CDLL(library)
-        for prefix, suffix in (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", "")):
-            function = getattr(loaded, f"{prefix}openblas_set_num_threads{suffix}", None)
-            if function is not None:
-                return function
+    own = os.path.dirname(np.__file__)
+    for folder in (os.path.join(os.path.dirname(own), "numpy.libs"), os.path.join(own, ".dylibs")):
+        names = os.listdir(folder) if os.path.isdir(folder) else []  # `glob` is 0.4 ms of import
+        for library in [os.path.join(folder, name) for name in names if "openblas" in name]:
+            found = _setter_in(library)
+            if found is not None:
+                return found
+    return None
+
+
+def _setter_in(library: str) -> Callable[..., Any] | None:
+    """Return the function of a library, whatever prefix its names have."""
+    loaded = ctypes.CDLL(library)
+    for prefix, suffix in (("scipy_", "64_"), ("scipy_", ""), ("", "64_"), ("", "")):
+        function = getattr(loaded, f"{prefix}openblas_set_num_threads{suffix}", None)
+        if function is not None:
+            return function
     return None
 
 

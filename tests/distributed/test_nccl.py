@@ -40,12 +40,15 @@ def at(place, count, dtype):
 class Communicator:
     """A member of a group of threads that meet."""
 
+    takes_bytes = True
     meeting = threading.Barrier(SIZE)
     tables: dict = {}  # noqa: RUF012
     calls: list = []  # noqa: RUF012
 
     def __init__(self, size, name, rank):
-        assert len(name) == 128 and name[0] == -1
+        if isinstance(name, bytes) != Communicator.takes_bytes:
+            raise TypeError("Argument 'commId' has incorrect type")
+        assert len(name) == 128 and name[0] == (255 if Communicator.takes_bytes else -1)
         self.rank = rank
 
     def _meet(self, given):
@@ -165,7 +168,10 @@ def members(do):
     return results
 
 
-def test_reductions():
+@pytest.mark.parametrize("takes_bytes", [True, False])
+def test_reductions(takes_bytes, monkeypatch):
+    monkeypatch.setattr(Communicator, "takes_bytes", takes_bytes)
+
     def do(own):
         total = np.arange(3, dtype=np.float32) + own.rank
         own.all_reduce(total, R.SUM)

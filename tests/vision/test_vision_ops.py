@@ -124,8 +124,87 @@ def test_stochastic_depth_leaves_out_samples_and_keeps_the_mean():
         ops.StochasticDepth(0.5, "x")(taper.ones(1))
 
 
-def test_what_detectors_need_is_refused_when_called():
-    with pytest.raises(NotImplementedError, match="has no roi_align: use torchvision"):
-        ops.roi_align(1, 2, 3)
+X = taper.arange(32.0).reshape(1, 2, 4, 4)
+
+
+def test_regions_are_given_as_rows_or_for_each_picture():
+    rows = taper.tensor([[0.0, 0.5, 0.5, 3.5, 2.5]])
+    for function in (ops.roi_align, ops.roi_pool):
+        assert taper.equal(function(X, rows, 2), function(X, [rows[:, 1:]], 2))
+        assert function(X, [taper.zeros(0, 4)], (2, 3)).shape == (0, 2, 2, 3)
+        with pytest.raises(AssertionError, match="not correct as Tensor"):
+            function(X, rows[:, 1:], 2)
+        with pytest.raises(AssertionError, match=r"not correct as List\[Tensor"):
+            function(X, [rows], 2)
+
+
+def test_parts_that_have_channels_of_their_own():
+    x = taper.arange(64.0).reshape(1, 4, 4, 4).requires_grad_()
+    box = [taper.tensor([[0.0, 0.0, 4.0, 4.0]])]
+    # Means of a quarter each: of the first channel top left, of the last bottom right.
+    assert ops.ps_roi_pool(x, box, 2).flatten().tolist() == [2.5, 20.5, 42.5, 60.5]
+    found = ops.ps_roi_align(x, box, 2, sampling_ratio=2)
+    assert found.flatten().tolist() == [2.5, 20.5, 42.5, 60.5]
+    found.sum().backward()
+    assert x.grad.sum(dim=(2, 3)).flatten().tolist() == [1.0, 1.0, 1.0, 1.0]
+    with pytest.raises(RuntimeError, match="multiple of pooling height"):
+        ops.ps_roi_pool(X, box, 2)
+
+
+def test_gradients_of_regions_by_differences():
+    x = taper.rand(1, 4, 5, 6, dtype=taper.float64, requires_grad=True)
+    boxes = [taper.tensor([[0.3, 0.4, 4.1, 3.7], [-3.0, 1.0, 2.0, 9.0]], dtype=taper.float64)]
+    for function in (ops.roi_align, ops.roi_pool, ops.ps_roi_align, ops.ps_roi_pool):
+        assert taper.autograd.gradcheck(lambda x, f=function: f(x, boxes, 2, 0.9), (x,))
+
+
+def test_deformed_convolution_without_moves_is_a_convolution():
+    taper.manual_seed(0)
+    layer = ops.DeformConv2d(4, 6, 3, stride=2, padding=1, dilation=2, groups=2).double()
+    x = taper.randn(2, 4, 9, 8, dtype=taper.float64)
+    expected = nn.functional.conv2d(x, layer.weight, layer.bias, 2, 1, 2, 2)
+    offset = taper.zeros(2, 36, *expected.shape[-2:], dtype=taper.float64)
+    taper.testing.assert_close(layer(x, offset), expected)
+    mask = taper.full((2, 18, *expected.shape[-2:]), 0.5, dtype=taper.float64)
+    half = layer(x, offset, mask) - layer.bias.reshape(-1, 1, 1)
+    taper.testing.assert_close(half * 2, expected - layer.bias.reshape(-1, 1, 1))
+    # A move by one pixel is that of the picture.
+    offset[:, 1::2] = 1.0
+    moved = nn.functional.conv2d(
+        nn.functional.pad(x[..., 1:], (0, 1)), layer.weight, layer.bias, 2, 1, 2, 2
+    )
+    taper.testing.assert_close(layer(x, offset)[..., 1:], moved[..., 1:])
+    assert repr(layer) == (
+        "DeformConv2d(4, 6, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1), dilation=(2, 2), "
+        "groups=2)"
+    )
+
+
+def test_gradients_of_a_deformed_convolution_by_differences():
+    taper.manual_seed(1)
+    options = {"dtype": taper.float64, "requires_grad": True}
+    x, weight = taper.randn(1, 2, 4, 4, **options), taper.randn(2, 2, 2, 2, **options)
+    offset, mask = taper.randn(1, 8, 3, 3, **options), taper.rand(1, 4, 3, 3, **options)
+
+    def convolve(x, offset, weight, mask):
+        return ops.deform_conv2d(x, offset, weight, mask=mask)
+
+    assert taper.autograd.gradcheck(convolve, (x, offset, weight, mask))
+    with pytest.raises(RuntimeError, match="offset tensor at dimension 1 is not valid"):
+        ops.deform_conv2d(x, offset[:, :3], weight)
+
+
+def test_dropped_squares_keep_the_mean():
+    taper.manual_seed(0)
+    x = taper.ones(8, 4, 12, 12)
+    dropped = ops.drop_block2d(x, 0.3, 3)
+    assert dropped.mean().item() == pytest.approx(1.0, abs=1e-3)
+    assert 0.1 < (dropped == 0).float().mean().item() < 0.5
+    assert ops.DropBlock3d(0.5, 2).eval()(taper.ones(1, 1, 4, 4, 4)).sum() == 64
+    with pytest.raises(ValueError, match="input should be 4 dimensional. Got 3 dimensions"):
+        ops.drop_block2d(x[0], 0.5, 2)
+
+
+def test_names_that_are_nowhere():
     with pytest.raises(AttributeError, match="no attribute 'bogus'"):
         ops.bogus

@@ -67,6 +67,14 @@ def settled(kernel: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
     return of_one if kernel.nin == 1 else of_two
 
 
+def writing(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return a ufunc for calls that pass, as the last argument, the array to write to."""
+    if native is None:
+        return lambda *args: ufunc(*args[:-1], out=args[-1])
+    found: Callable[..., Any] = native.settled(ufunc, None)
+    return found
+
+
 def _row_major(value: Any) -> bool:
     if isinstance(value, ndarray):
         return in_rows(value)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from taper.arrays.elements import FLOAT32, FLOAT64, INT64, LOW_PRECISION
+from taper.arrays.elements import FLOAT32, FLOAT64, INT64, LOW_PRECISION, cast
 from taper.arrays.native import native
 from taper.arrays.strides import wrap_dim
 from taper.dtypes import FROM_NUMPY
@@ -39,7 +39,7 @@ def _nothing(*_: Any) -> Any:
 
 # Functions of (kind, array, axes, keepdims) and (array, axes, keepdims, divisor) for row-major
 # float32 and dimensions that are neighbours; they return None for anything else.
-SUM, MEAN, LARGEST, SMALLEST, LOG_TOTAL = range(5)
+SUM, MEAN, LARGEST, SMALLEST, LOG_TOTAL, LENGTH = range(6)
 reduce_natively: Any = _nothing if native is None else native.reduce
 variance_natively: Any = _nothing if native is None else native.variance
 glance_natively: Any = _nothing if native is None else native.glance
@@ -166,7 +166,9 @@ def sum_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: np.dtype | No
         if dtype in LOW_PRECISION or not np.can_cast(source, dtype, "same_kind"):
             array = converted(array, dtype)
     if dtype in LOW_PRECISION:
-        return add_blocks(array, axes, keepdims, FLOAT32).astype(dtype)
+        if source is dtype:
+            array = cast(array, FLOAT32)
+        return cast(add_blocks(array, axes, keepdims, FLOAT32), dtype)
     return add_blocks(array, axes, keepdims, dtype)
 
 

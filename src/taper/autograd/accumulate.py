@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.foreign import ForeignArray
-from taper.arrays.strides import copied_with, empty_with, is_dense, row_major
+from taper.arrays.strides import copied_in_rows, copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
@@ -272,7 +272,7 @@ def _is_sole_owner(grad: Any) -> bool:
 def _laid_out(grad: np.ndarray, like: np.ndarray) -> np.ndarray:
     """A copy of `grad` in the layout for the leaf `like`, also where the policy is off."""
     if (like.flags.c_contiguous and grad.size) or like.shape != grad.shape:
-        return grad.copy(order="C")
+        return copied_in_rows(grad)
     return copied_with(grad, layout(like))
 
 

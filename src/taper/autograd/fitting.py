@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.elements import Zeros
+from taper.arrays.elements import Zeros, cast
 from taper.arrays.foreign import as_array, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
@@ -106,7 +106,7 @@ def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.n
         array = sum_to(array, shape)
     if array.dtype == dtype:
         return array
-    return (array.real if array.dtype.kind == "c" and dtype.kind != "c" else array).astype(dtype)
+    return cast(array.real if array.dtype.kind == "c" and dtype.kind != "c" else array, dtype)
 
 
 def _expected(target: Any, nr: int, source: Node) -> tuple[tuple[int, ...], Any]:
@@ -146,7 +146,7 @@ def _cast(grad: Any, dtype: Any, source: Node) -> Any:
                 "improved?  If so, please report an enhancement request to PyTorch.)"
             )
         grad = grad.real
-    return grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else grad.astype(dtype)
+    return grad.to(dtypes.FROM_NUMPY[dtype]) if isinstance(grad, Tensor) else cast(grad, dtype)
 
 
 def _takes_gradients(leaf: Tensor) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.layouts import writing
 from taper.arrays.reduction import ABSENT
 from taper.autograd.conjugate import memory_of
 from taper.autograd.cuts import unrecorded, without_gradient
@@ -404,7 +405,7 @@ def _add_quick_write(source: Source, op: Op) -> None:
     # NumPy 2.4's negative is wrong from strides of 16 (64) bytes to the same: it copies then.
     if op.ufunc is not None and op.ufunc is not np.negative:
         arrays = ", ".join(f"a_{each.public_name}" for each in op.params if each.kind != "plain")
-        call = call.replace(f"U_{op.name}({arrays})", f"W_{op.name}({arrays}, out=a_{first})")
+        call = call.replace(f"U_{op.name}({arrays})", f"W_{op.name}({arrays}, a_{first})")
     source.add(f"r = {call}", 4)
     refused = "(ValueError, TypeError, NotImplementedError)"  # the slow way says what comes first
     source.add(f"except {refused}:\n    {_slow_inplace(op)}", 3)
@@ -427,7 +428,7 @@ def compile_operator(op: Op, variant: str) -> FunctionType:
     devices.prepare(op)
     NAMESPACE[f"K_{op.name}"] = op.forward
     NAMESPACE[f"U_{op.name}"] = op.quick
-    NAMESPACE[f"W_{op.name}"] = op.ufunc  # for results that are written to a given array
+    NAMESPACE[f"W_{op.name}"] = op.ufunc and writing(op.ufunc)
     NAMESPACE[f"F_{op.name}"] = op.function
     NAMESPACE[f"R_{op.name}"] = op.returns
     node_class(op)

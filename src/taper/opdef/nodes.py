@@ -259,7 +259,7 @@ def _argument(
         return getattr(node, f"kept_{name}_{what}")
     if kind == "grad":
         if node.op.many_outputs:
-            return [_filled(node, nr, grad, tensors) for nr, grad in enumerate(grads)]
+            return _all_filled(node, grads, tensors)
         if grads[name] is None and not formula.accepts_none:
             return _filled(node, name, None, tensors)
         return grads[name]
@@ -285,6 +285,22 @@ def _shown_output(node: Any, nr: int, value: Any) -> Any:
     if not state.interceptors or not state.mode & NO_GRAD or nr in node.op.nondifferentiable:
         return value
     return seen_made("detach", (value,), {}, value) if are_formulas_seen(state) else value
+
+
+def _all_filled(node: Any, grads: list[Any], tensors: bool) -> list[Any]:
+    """The gradients of many outputs; arrays of zeros are shared by outputs of one form."""
+    if tensors:
+        return [_filled(node, nr, grad, tensors) for nr, grad in enumerate(grads)]
+    zeros: dict[Any, np.ndarray] = {}
+    found = []
+    for nr, grad in enumerate(grads):
+        if grad is None:
+            form = node._output_metadata(nr)
+            grad = zeros.get(form)
+            if grad is None:
+                grad = zeros[form] = np.zeros(*form)
+        found.append(grad)
+    return found
 
 
 def _filled(node: Any, nr: int, grad: Any, tensors: bool) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes, opdef
-from taper.arrays.elements import FLOAT32, LOW_PRECISION
+from taper.arrays.elements import FLOAT32, LOW_PRECISION, cast
 from taper.arrays.foreign import ARRAYS, ForeignArray, is_array
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.scalars import type_name
@@ -93,7 +93,7 @@ def prepare(op: Op, values: tuple[Any, ...]) -> tuple[Any, ...]:
             converted.append(value)
         elif low is not None and value.dtype is not low and value.ndim:
             # PyTorch computes with the common dtype's values, which may be infinite or rounded.
-            converted.append(_in_dtype(value.astype(low), dtype))
+            converted.append(_in_dtype(cast(value, low), dtype))
         else:
             converted.append(_in_dtype(value, dtype))
     if op.change_complex is not None and dtype.kind == "c":
@@ -109,7 +109,7 @@ def _is_exact(value: Any, dtype: np.dtype) -> bool:
 def _in_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return the array in another dtype, dense in PyTorch's order of dimensions, not NumPy's."""
     if in_rows(array) or not array.size:
-        return array.astype(dtype)
+        return cast(array, dtype)
     return copied_with(array, preserved_strides(array.shape, element_strides(array)), dtype)
 
 
@@ -159,7 +159,7 @@ def run_low(op: Op, arguments: Sequence[Any]) -> Any:
     if low not in LOW_PRECISION:
         return op.call(op.forward, arguments)
     given = [
-        each.astype(FLOAT32)
+        cast(each, FLOAT32)
         if isinstance(each, _ARRAYS_AND_SCALARS) and each.dtype in LOW_PRECISION
         else each
         for each in arguments
@@ -171,7 +171,7 @@ def to_low(result: Any, low: np.dtype) -> Any:
     """Round float32 results of an upcast kernel to the dtype of its inputs."""
     if isinstance(result, (tuple, list)):
         return tuple(to_low(each, low) for each in result)
-    return result.astype(low) if result.dtype == FLOAT32 else result
+    return cast(result, low) if result.dtype == FLOAT32 else result
 
 
 # --- errors ----------------------------------------------------------------------------------

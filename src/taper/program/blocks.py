@@ -179,12 +179,17 @@ class _Group:
             block = max(block, min(8 * unit, 4 * _CACHE // max(most, 1)))
         block = max(unit, block // unit * unit)
         block = max(1, min(block, count))
+        blocks = 0
+        if self.step.units:  # of a strand: as many blocks for each unit of rows
+            blocks, block = _cut(count // self.step.units, block, unit)
         needed, places = self._places(block)
         for register, place in places:
             register.scratch = place
         work = block * max(len(self.instructions), 1)
         grain = max(1, _CHUNK // work)
-        if self.reductions:
+        if blocks:
+            grain = blocks
+        elif self.reductions:
             grain = max(grain, -(-count // block // 64))
         self.described = (
             *(count, block, grain, needed),
@@ -214,6 +219,14 @@ class _Group:
             places.append((register, place))
             size = max(size, place + needed)
         return size, places
+
+
+def _cut(count: int, block: int, unit: int) -> tuple[int, int]:
+    """How many blocks, of about some size, elements are cut into, and their size."""
+    blocks = -(-count // block)
+    while count % blocks or count // blocks % unit:
+        blocks += 1
+    return blocks, count // blocks
 
 
 def group_of(plan: Any, step: Step) -> tuple[Any, ...]:

@@ -84,6 +84,7 @@ class Instruction:
     of: Any = None
     writes: tuple[Value, ...] = ()
     pure: bool = True  # without effect but its outputs: may be left out if nobody reads these
+    is_again: bool = False  # computes once more what an earlier one has computed (`recomputing`)
 
     def operands(self) -> Iterator[Value]:
         """The values among the arguments."""

@@ -35,6 +35,7 @@ class Step:
         self.operands: set[int] = set()
         self.roots: set[int] = set()  # what the operands are views of
         self.unit = 1  # blocks are multiples of it: rows that are reduced
+        self.units = 0  # of a strand that it belongs to (`strands`)
 
 
 class Fusion:
@@ -102,6 +103,8 @@ class Fusion:
         """
         if node.size <= self.short or node.origin - step.nodes[-1].origin < FAR:
             return False
+        if node.is_again and not step.nodes[0].is_again:
+            return True
         given = [each.root.number for each in node.inputs if each.kind != "number"]
         return all(node.origin - self.kept_until.get(each, -FAR) < FAR for each in given)
 
@@ -279,6 +282,8 @@ def unit_of(node: Node) -> int:
     return along if before > 1 else behind
 
 
-def members(step: Step) -> list[Any]:
-    """The instructions of the program, by position, that a step computes."""
-    return sorted({node.origin for node in step.nodes if node.origin is not None})
+def members(steps: list[Step]) -> list[Any]:
+    """The instructions of the program, by position, that steps compute."""
+    return sorted(
+        {node.origin for step in steps for node in step.nodes if node.origin is not None}
+    )

@@ -35,7 +35,8 @@ class Node:
         memory    arrays that lie there: `detail` is the Value, `what` counts the writes before
         view      a part of the first input's memory: `strides` and `offset`, in bytes
         number    the same number everywhere: `detail` is it, as a 0-d array
-        map       element by element: `what` is a ufunc, or "where", "cast", "copy", "logistic"
+        map       element by element: `what` is a ufunc, or "where", "cast", "copy", or a function
+                  that the executor has ("logistic", "gelu", "gelu_slope")
         reduce    `what` is a ufunc, `detail` the axes, which are kept with length 1
         product   of two matrices
         store     the first input written into memory: `detail` is the Value
@@ -47,6 +48,7 @@ class Node:
         "detail",
         "dtype",
         "inputs",
+        "is_again",
         "kind",
         "number",
         "offset",
@@ -73,6 +75,7 @@ class Node:
         self.strides = row_major(shape, dtype.itemsize) if strides is None else strides
         self.number = -1
         self.origin: Any = None  # the instruction that it comes from
+        self.is_again = False  # whether it may have been computed before, and gone
         self.writes: tuple[int, ...] = ()  # of a call or store: numbers of values, whose memory
 
     @property
@@ -184,12 +187,13 @@ class Graph:
         self.nodes: list[Node] = []
         self.known: dict[Any, Node] = {}
         self.origin: Any = None  # the instruction that is being traced
+        self.is_again = False  # whether what is computed from now on may have been before, and gone
 
     def add(self, *args: Any, **options: Any) -> Node:
         """Add a node that is not shared with others."""
         node = Node(*args, **options)
         node.number = len(self.nodes)
-        node.origin = self.origin
+        node.origin, node.is_again = self.origin, self.is_again
         self.nodes.append(node)
         return node
 
@@ -199,7 +203,8 @@ class Graph:
         """Return the node that computes this: the same one if there is one already."""
         detail = options.get("detail")
         layout = options.get("strides"), options.get("offset", 0)
-        key = kind, what, tuple([each.number for each in inputs]), shape, dtype, layout, detail
+        numbers = tuple([each.number for each in inputs])
+        key = kind, what, numbers, shape, dtype, layout, detail, self.is_again and kind != "view"
         node = self.known.get(key)
         if node is None:
             node = self.known[key] = self.add(kind, what, inputs, shape, dtype, **options)

@@ -20,7 +20,7 @@ from taper.program.compiling import COMPILE_AFTER, address_of, request
 from taper.program.executor import PlainRunner, Timed, measuring
 from taper.program.form import Instruction, Program
 from taper.program.fusion import Fusion, members
-from taper.program.plan import GROUP, Plan
+from taper.program.plan import GROUP, STRAND, Plan
 from taper.program.recomputing import recomputing
 from taper.program.text import group_text
 from taper.program.tracing import Tracer
@@ -52,12 +52,18 @@ class Runner(PlainRunner):
         program, self.origins = recomputing(self.program)
         self.trace = Tracer(program, exact)
         self.fusion = Fusion(self.trace.graph, self.trace.results)
-        self.plan = Plan(self.fusion, self.trace)
+        try:
+            self._make(Plan(self.fusion, self.trace))
+        except ValueError:  # a strand that this processor has no kernels for
+            self._make(Plan(self.fusion, self.trace, with_strands=False))
+
+    def _make(self, plan: Plan) -> None:
+        self.plan = plan
         self.handle = native.make_program(
-            np.empty(max(self.plan.arena, 1), np.uint8),
-            [each.described() for each in self.plan.slots],
-            self.plan.steps,
-            self.plan.results,
+            np.empty(max(plan.arena, 1), np.uint8),
+            [each.described() for each in plan.slots],
+            plan.steps,
+            plan.results,
             len(self.program.inputs),
         )
 
@@ -99,7 +105,7 @@ class Runner(PlainRunner):
         if found is None:
             self.is_in_python = True
             return super().timed(inputs)
-        parts = [members(self.fusion.order[self.plan.rows[nr]]) for nr in range(len(times))]
+        parts = [members(self.plan.stages[self.plan.rows[nr]].steps) for nr in range(len(times))]
         return found, [
             (seconds, [self.origins[position] for position in part])
             for seconds, part in zip(times.tolist(), parts, strict=True)
@@ -108,25 +114,27 @@ class Runner(PlainRunner):
     def _compile(self) -> None:
         """Let the large groups be compiled in the background; they are used when they are there."""
         for nr, (kind, step) in enumerate(self.plan.steps):
-            if kind == GROUP and step[0] * len(step[5]) >= _WORTH_COMPILING:
-                text = group_text(step)
-                if text is not None:
-                    request(text, functools.partial(_use, self.handle, nr))
+            parts = step[1] if kind == STRAND else [(kind, step)]
+            for part, (what, group) in enumerate(parts):
+                if what == GROUP and group[0] * len(group[5]) >= _WORTH_COMPILING:
+                    text = group_text(group)
+                    if text is not None:
+                        request(text, functools.partial(_use, self.handle, nr, part))
 
     def failed(self) -> Instruction | None:
         """The instruction that raised, if it is known."""
         if self.handle is None or self.is_in_python:
             return super().failed()
-        step = self.fusion.order[self.plan.rows[native.failed_step(self.handle)]]
-        found = members(step)
+        stage = self.plan.stages[self.plan.rows[native.failed_step(self.handle)]]
+        found = members(stage.steps)
         return self.origins[found[0]] if found else None
 
     def describe(self) -> list[dict[str, Any]]:
         """Return a row for each instruction: its step, its bytes, or why it is a call."""
         steps: dict[int, int] = {}
         if self.handle is not None:
-            for nr, step in enumerate(self.fusion.order):
-                steps |= dict.fromkeys(members(step), nr)
+            for nr, stage in enumerate(self.plan.stages):
+                steps |= dict.fromkeys(members(stage.steps), nr)
         rows = []
         for position, instruction in enumerate(self.origins):
             made = [each for each in instruction.outputs if each is not None]
@@ -159,15 +167,17 @@ class Runner(PlainRunner):
         if self.handle is None:
             return f"runs in Python: {self.reason}"
         kinds = [each.kind for each in self.fusion.order]
+        strands = sum(bool(each.units) for each in self.plan.stages)
+        rows = f" ({strands} strands of them, by units of rows)" if strands else ""
         return (
-            f"{len(kinds)} steps: {kinds.count('group')} groups of element-wise operations, "
+            f"{len(kinds)} steps{rows}: {kinds.count('group')} groups of element-wise operations, "
             f"{kinds.count('product')} products, {kinds.count('call')} calls; "
             f"{self.plan.arena} bytes of memory are shared by what lies in between"
         )
 
 
-def _use(handle: Any, nr: int, function: Any) -> None:
-    native.use_compiled(handle, nr, address_of(function))
+def _use(handle: Any, nr: int, part: int, function: Any) -> None:
+    native.use_compiled(handle, nr, part, address_of(function))
 
 
 def build(program: Program, exact: bool = False) -> PlainRunner:

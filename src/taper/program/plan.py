@@ -20,12 +20,14 @@ from taper.program.form import Instruction, Value, filled, values_in
 from taper.program.fusion import Fusion, Step
 from taper.program.graph import Node, matrix_steps
 from taper.program.kernels import kernel_of
+from taper.program.recurrences import fast_recurrence
+from taper.program.strands import Stage, stages_of
 from taper.program.tracing import Tracer
 from taper.program.updates import update_call
 from taper.tensor import Tensor
 
 ARENA, FIXED, INPUT, TENSOR, FRESH, CALLED = range(6)
-GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE = range(6)
+GROUP, PRODUCT, CALL, RENEW, DROP, ARRIVE, STRAND = range(7)
 _ALIGNED = 64
 _LARGE = 65536  # bytes from which the allocator keeps memory (native/memory.c)
 
@@ -54,7 +56,7 @@ class Slot:
 class Plan:
     """A program as `native.make_program` takes it."""
 
-    def __init__(self, fusion: Fusion, trace: Tracer) -> None:
+    def __init__(self, fusion: Fusion, trace: Tracer, with_strands: bool = True) -> None:
         self.fusion, self.trace = fusion, trace
         results = trace.results
         self.slots: list[Slot] = []
@@ -64,9 +66,10 @@ class Plan:
         self.kept = self._kept(results)
         self.position = 0
         self.steps: list[tuple[Any, ...]] = []
-        self.rows: list[int] = []  # for each of them the step of `fusion` that it belongs to
-        for self.position, step in enumerate(fusion.order):
-            self._add(step)
+        self.rows: list[int] = []  # for each of them the stage that it belongs to
+        self.stages = self._stages(with_strands)
+        for self.position, stage in enumerate(self.stages):
+            self._add(stage)
         self.position += 1
         self.results = [self.handle(each) for each in results]
         self._drop()
@@ -172,15 +175,25 @@ class Plan:
 
     # --- steps -----------------------------------------------------------------------------------
 
-    def _add(self, step: Step) -> None:
-        if step.kind == "group":
-            made = (GROUP, group_of(self, step))
-        elif step.kind == "product":
-            made = (PRODUCT, self._product(step.nodes[0]))
-        else:
-            made = self._call(step.nodes[0])
-        self.steps.append(made)
+    def _stages(self, with_strands: bool) -> list[Stage]:
+        order = self.fusion.order
+        if not with_strands or self.trace.graph.exact:
+            return [Stage([each]) for each in order]
+        return stages_of(order, self.fusion.results, self._kernel)
+
+    def _add(self, stage: Stage) -> None:
+        for step in stage.steps:
+            step.units = stage.units
+        made = [self._made(each) for each in stage.steps]
+        self.steps += [(STRAND, (stage.units, made))] if stage.units else made
         self.rows.append(self.position)
+
+    def _made(self, step: Step) -> tuple[Any, ...]:
+        if step.kind == "group":
+            return GROUP, group_of(self, step)
+        if step.kind == "product":
+            return PRODUCT, self._product(step.nodes[0])
+        return self._call(step.nodes[0])
 
     def _product(self, node: Node) -> tuple[Any, ...]:
         left, right, *start = node.inputs
@@ -216,7 +229,8 @@ class Plan:
             instruction, dict(zip(map(id, node.what), handles, strict=True))
         )
         if not self.trace.graph.exact:
-            function = fast_convolution(instruction) or function
+            faster = fast_convolution(instruction) or fast_recurrence(instruction)
+            function = faster or function
         outputs = self._outputs(node, instruction)
         return CALL, (function, arguments, outputs, self._kernel(instruction))
 
@@ -230,11 +244,13 @@ class Plan:
         is_leaf = instruction.kind == "accumulate" and isinstance(instruction.of, Tensor)
         return is_leaf and not self._results_of(node)
 
-    def _outputs(self, node: Node, instruction: Instruction) -> tuple[int, ...]:
+    def _outputs(self, node: Node, instruction: Instruction) -> tuple[Any, ...]:
+        """Slots of what a call returns; handles of what a kernel writes."""
         found = {each.detail.number: each for each in self._results_of(node)}
         if not found:
             return ()
-        numbers = []
+        numbers: list[Any] = []
+        by_kernel = self._kernel(instruction) is not None
         for output in instruction.outputs:
             made = None if output is None else found.get(output.number)
             if made is None:
@@ -242,7 +258,7 @@ class Plan:
                 continue
             slot = self.slot_of(made)
             self._of_values[made.detail.number] = slot
-            numbers.append(slot.number)
+            numbers.append(self.handle(made) if by_kernel else slot.number)
         return tuple(numbers)
 
     def _results_of(self, call: Node) -> list[Node]:

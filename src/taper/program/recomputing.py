@@ -117,7 +117,7 @@ class _Recomputing:
         arguments = tuple([self._seen(late, each) for each in maker.arguments])
         fresh = self._new(self.values[number], None)
         outputs = (fresh, *[None] * (len(maker.outputs) - 1))
-        again = replace(maker, arguments=arguments, outputs=outputs)
+        again = replace(maker, arguments=arguments, outputs=outputs, is_again=True)
         self.origins[id(again)] = maker
         self.before.setdefault(late, []).append(again)
         kept = []

@@ -22,6 +22,7 @@ from numpy.lib.stride_tricks import as_strided
 from taper.arrays import elements, reduction
 from taper.arrays.strides import reshaped
 from taper.opdef import Op
+from taper.ops.activation import smooth
 from taper.program.graph import BOOL, FLOATS, Graph, Node, UntraceableError, is_row_major, row_major
 
 _BYTE = np.zeros(1, np.int8)
@@ -414,11 +415,15 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
 # --- the world in which kernels run --------------------------------------------------------------
 
 
-def _logistic(values: Any) -> Any:
-    if not isinstance(values, Symbol) or values.dtype != np.float32 or values.graph.exact:
-        raise UntraceableError("logistic in double precision")
-    node = values.node
-    return symbol(values.graph, values.graph.map("logistic", [node], node.dtype))
+def _of_floats(name: str) -> Callable[[Any], Any]:
+    """A function that the executor has for floats."""
+
+    def meaning(values: Any) -> Any:
+        if not isinstance(values, Symbol) or values.dtype != np.float32:
+            raise UntraceableError(f"{name} in double precision")
+        return symbol(values.graph, values.graph.map(name, [values.node], values.dtype))
+
+    return meaning
 
 
 def _masked(values: Any, mask: Any) -> Any:
@@ -432,7 +437,9 @@ def _sum_of(array: Any, axes: Any, keepdims: bool, dtype: Any) -> Any:
 # Functions of kernels whose meaning is simpler than how they compute it.
 _MEANINGS: dict[Any, Any] = {
     np.ndarray: Symbol,
-    elements.logistic: _logistic,
+    elements.logistic: _of_floats("logistic"),
+    smooth._gelu: _of_floats("gelu"),
+    smooth._gelu_slope: _of_floats("gelu_slope"),
     elements.masked: _masked,
     elements.select: _where,
     elements.in_blocks: lambda function, *arrays: function(*arrays),

@@ -44,6 +44,8 @@ _OF_FLOATS = {
     "log": "log_float",
     "tanh": "tanh_quickly",
     "logistic": "logistic_quickly",
+    "gelu": "gelu_float",
+    "gelu_slope": "gelu_slope_float",
 }
 
 # One line of a loop: the operation, the dtypes of operands and result, their registers.

@@ -35,6 +35,7 @@ class Tracer:
         self.pinned = self._pinned()
         for position, instruction in enumerate(program.instructions):
             self.graph.origin = position
+            self.graph.is_again |= instruction.is_again
             self._add(position, instruction)
         self.graph.origin = len(program.instructions)
         self.results = [self.array_node(each) for each in program.results]

@@ -70,6 +70,14 @@ def _own_device(cupy: Any, rank: int) -> int:
     return int(os.environ.get("LOCAL_RANK", rank)) % int(count)
 
 
+def _communicator(nccl: Any, size: int, name: bytes, rank: int) -> Any:
+    try:
+        return nccl.NcclCommunicator(size, name, rank)
+    except TypeError:  # before CuPy 14 a name was a tuple of signed characters
+        signed = tuple(each - 256 if each > 127 else each for each in name)
+        return nccl.NcclCommunicator(size, signed, rank)
+
+
 class Received:
     """A message that is on its way on the group's stream."""
 
@@ -109,12 +117,10 @@ class Nccl:
         if rank == 0:
             store.set("nccl", bytes(each & 0xFF for each in nccl.get_unique_id()))
         given = store.get("nccl")
-        # CuPy has the id as signed characters.
-        name = tuple(each - 256 if each > 127 else each for each in given)
         self._device = self._cupy.cuda.Device(_own_device(self._cupy, rank))
         self._device.use()
         self._stream = self._cupy.cuda.Stream(non_blocking=True)
-        self._comm = nccl.NcclCommunicator(size, name, rank)
+        self._comm = _communicator(nccl, size, given, rank)
 
     # --- arrays and waiting ----------------------------------------------------------------------
 

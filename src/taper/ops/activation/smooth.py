@@ -73,6 +73,7 @@ def _elu(values: ndarray, alpha: Any, scale: Any, input_scale: Any) -> Any:
 
 
 _ELU = not_implemented("elu_cpu", *NOT_FLOATING)
+_native_elu_backward = curve("elu_backward")
 
 
 @op(
@@ -98,6 +99,10 @@ def elu_backward(
     self_or_result: Array,
 ) -> Array:
     """Compute the gradient of elu from its input or, if computed in place, from its result."""
+    if input_scale == 1 and not is_result:
+        found = _native_elu_backward(self_or_result, grad_output, alpha * scale, scale)
+        if found is not None:
+            return found
     dtype = grad_output.dtype
     low = self_or_result <= zero_of(dtype)
     if is_result:
@@ -483,6 +488,9 @@ mish_in_place = inplace_function(mish)
 # --- softplus, logsigmoid --------------------------------------------------------------------
 
 
+_native_softplus_backward = curve("softplus_backward")
+
+
 def _softplus(values: ndarray, beta: Any, threshold: Any) -> Any:
     dtype = values.dtype
     limit = scalar_array(threshold, dtype)
@@ -527,6 +535,8 @@ def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Array:
 @op(node="SoftplusBackwardBackward0", upcast=True, tangent=POINTWISE, public=False, method=False)
 def softplus_backward(grad_output: Array, self: Array, beta: Any, threshold: Any) -> Array:
     """Compute the gradient of softplus."""
+    if (found := _native_softplus_backward(self, grad_output, beta, threshold)) is not None:
+        return found
     scaled = self if beta == 1 else self * scalar_array(beta, self.dtype)
     slope = logistic(scaled)
     slope *= grad_output

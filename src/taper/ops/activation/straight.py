@@ -47,7 +47,7 @@ def _not_complex(common: dtypes.dtype, operands: Any) -> None:
         raise NotImplementedError("clamp is not supported for complex types")
 
 
-_relu = curve("relu")
+_relu, _clamp, _hardtanh_backward = curve("relu"), curve("clamp"), curve("hardtanh_backward")
 _threshold_backward = curve("threshold_backward")
 
 # --- relu, threshold -------------------------------------------------------------------------
@@ -204,6 +204,9 @@ def hardtanh(self: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
     """Move x into [min_val, max_val]."""
     if self.dtype == np.uint8 and (min_val < 0 or max_val < 0):
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+    if min_val == min_val and max_val == max_val:  # with a bound that is NaN all is NaN
+        if (found := _clamp(self, None, min_val, max_val)) is not None:
+            return found
     low, high = scalar_array(min_val, self.dtype), scalar_array(max_val, self.dtype)
     return np.minimum(np.maximum(self, low), high)
 
@@ -211,6 +214,8 @@ def hardtanh(self: Array, min_val: Any = -1.0, max_val: Any = 1.0) -> Array:
 @op(node="HardtanhBackwardBackward0", tangent=POINTWISE, public=False, method=False)
 def hardtanh_backward(grad_output: Array, self: Array, min_val: Any, max_val: Any) -> Array:
     """Compute the gradient of hardtanh: zero at the bounds and beyond."""
+    if (found := _hardtanh_backward(self, grad_output, min_val, max_val)) is not None:
+        return found
     low, high = scalar_array(min_val, self.dtype), scalar_array(max_val, self.dtype)
     return masked(grad_output, ~((self <= low) | (self >= high)))
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import FLOAT32, cast
 from taper.arrays.strides import Shape, integers
 from taper.dtypes import C_NAMES
 from taper.factory import refuse
@@ -412,4 +412,4 @@ def check_complex(input: ndarray, weight: ndarray, bias: ndarray | None) -> None
 def wide(array: ndarray) -> ndarray:
     """Convert to the dtype to compute in: float32 for half precision."""
     low = array.dtype.itemsize == 2 and dtypes.FROM_NUMPY[array.dtype].is_floating_point
-    return array.astype(np.float32) if low else array
+    return cast(array, FLOAT32) if low else array

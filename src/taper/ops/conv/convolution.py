@@ -13,6 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays import convolution as kernels
+from taper.arrays.elements import cast
 from taper.arrays.layouts import laid_out_like
 from taper.arrays.strides import Shape, strided
 from taper.opdef import Array, derivative, op, tangent_of
@@ -61,7 +62,7 @@ def _by_group(weight: ndarray, groups: int) -> ndarray:
 
 def _laid_out(result: ndarray, input: ndarray, weight: ndarray, groups: int) -> ndarray:
     """Convert a result to the input's dtype; channels last if those of an operand are."""
-    result = result.astype(input.dtype, copy=False)
+    result = result if result.dtype is input.dtype else cast(result, input.dtype)
     if input.ndim == 3:  # for PyTorch an image of height 1, with a row-major input
         return laid_out_like(_image(result), _image(weight))[:, :, 0]
     if input.ndim == 5 and not _by_blocks(input, weight, groups):

@@ -11,11 +11,14 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import cast
 from taper.arrays.foreign import device_of, has_elements, is_foreign, place_of
 from taper.arrays.layouts import FIRST
-from taper.arrays.native import native
 from taper.arrays.scalars import filler
 from taper.arrays.strides import (
+    LARGE,
+    copied_in_rows,
+    copied_natively,
     empty_with,
     format_strides,
     has_format,
@@ -38,10 +41,6 @@ from taper.userwarning import warn_once
 # --- clone and contiguous --------------------------------------------------------------------
 
 
-_MANY = 1024  # elements from which it matters in which order they are read
-_LARGE = 65536  # elements from which two threads copy faster than one
-
-
 def copied(array: ndarray, dtype: np.dtype[Any], memory_format: Any = None) -> ndarray:
     """Copy in the given dtype; None and `preserve_format` keep the layout where it is dense."""
     if memory_format is contiguous_format or (memory_format is None and in_rows(array)):
@@ -60,13 +59,9 @@ def converted(array: ndarray, dtype: np.dtype[Any]) -> ndarray:
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         discard_imaginary(array)
         array = array.real
-    size = array.size
-    is_across = size >= _MANY and not array.flags.c_contiguous
-    if array.dtype is dtype and (is_across or size >= _LARGE) and type(array) is ndarray:
-        result = np.empty(array.shape, dtype)
-        write(result, array)
-        return result
-    return array.astype(dtype, order="C")
+    if array.dtype is dtype:
+        return copied_in_rows(array)
+    return cast(array, dtype) if in_rows(array) else array.astype(dtype, order="C")
 
 
 def write(target: ndarray, values: ndarray) -> None:
@@ -76,7 +71,7 @@ def write(target: ndarray, values: ndarray) -> None:
         values = values.real
     if is_foreign(target) is not is_foreign(values):
         values = moved(values, device_of(target))
-    if values.size < _MANY or native is None or native.copy_across(target, values) is None:
+    if not copied_natively(target, values):
         np.copyto(target, values, casting="unsafe")
     if lossy:  # not before the shapes are known to fit
         discard_imaginary(target)
@@ -103,7 +98,7 @@ def clone(self: Array, *, memory_format: Any = None) -> Array:
         tensor([1., 2.])
     """
     if memory_format is None:
-        if self.size < _LARGE and in_rows(self):
+        if self.size < LARGE and in_rows(self):
             return self.copy()
     else:
         check_memory_format("clone", memory_format)

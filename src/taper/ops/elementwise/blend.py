@@ -187,7 +187,10 @@ def _lerp(first: ndarray, last: ndarray, weight: Any, kernel: str) -> Any:
     weight = np.asarray(weight).astype(first.dtype)
     difference = last - first
     far = np.abs(weight) >= 0.5
-    result = np.where(far, last - difference * (1 - weight), first + weight * difference)
+    if not far.ndim:
+        result = last - difference * (1 - weight) if far else first + weight * difference
+    else:
+        result = np.where(far, last - difference * (1 - weight), first + weight * difference)
     return result.astype(kind.numpy) if low else result
 
 

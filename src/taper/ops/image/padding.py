@@ -12,7 +12,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.layouts import laid_out_like
 from taper.arrays.scalars import filler
-from taper.arrays.strides import Shape, integers
+from taper.arrays.strides import Shape, copied_natively, integers
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, derivative, op, tangent_of
 from taper.ops.image import border_padding
@@ -59,8 +59,13 @@ def constant_pad_nd(self: Array, pad: Shape, value: Any = 0) -> Array:
         source[dim] = slice(max(-front, 0), length - max(-back, 0))
         target[dim] = slice(max(front, 0), shape[dim] - max(back, 0))
     number = filler(value, dtypes.FROM_NUMPY[self.dtype])
-    result = np.full(shape, number, self.dtype) if number else np.zeros(shape, self.dtype)
-    result[tuple(target)] = self[tuple(source)]
+    if number:
+        result = np.full(shape, number, self.dtype)
+    else:
+        is_wider = any([width > 0 for width in pad])
+        result = (np.zeros if is_wider else np.empty)(shape, self.dtype)
+    if not ndim or not copied_natively(result[tuple(target)], self[tuple(source)]):
+        result[tuple(target)] = self[tuple(source)]
     return laid_out_like(result, self)
 
 

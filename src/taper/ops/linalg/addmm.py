@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import cast, in_float32
 from taper.arrays.layouts import FIRST
 from taper.arrays.memory import resized
 from taper.arrays.reduction import is_expandable
@@ -98,8 +98,7 @@ def _added_to_nothing(fresh: ndarray, self: ndarray, beta: Any) -> ndarray:
 
 def in_single(kernel: Any, *arrays: ndarray, beta: Any, alpha: Any) -> ndarray:
     """Run a kernel on half precision arrays in single precision, and round once."""
-    wide = kernel(*[each.astype(np.float32) for each in arrays], beta=beta, alpha=alpha)
-    return wide.astype(arrays[0].dtype)
+    return cast(kernel(*in_float32(*arrays), beta=beta, alpha=alpha), arrays[0].dtype)
 
 
 # --- addmm -----------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.elements import FLOAT32, cast, in_float32
+from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.native import native
 from taper.autograd.views import requires_grad
 from taper.dtypes import C_NAMES, no_kernel
@@ -48,8 +49,7 @@ def product(left: ndarray, right: ndarray, kernel: str = "addmm_impl_cpu_") -> A
             return np.matmul(left, right)
         return left.dot(right)
     if char in _HALF:
-        single = np.float32
-        return left.astype(single).dot(right.astype(single)).astype(left.dtype)
+        return cast(cast(left, FLOAT32).dot(cast(right, FLOAT32)), left.dtype)
     if left.ndim == 1 or (left.size and right.size and left.shape[-1] == right.shape[0]):
         raise no_kernel(kernel, dtypes.FROM_NUMPY[left.dtype])
     return left.dot(right)  # nothing to multiply, or sizes that clash
@@ -75,8 +75,7 @@ def batched_product(left: ndarray, right: ndarray, kernel: str = "bmm") -> ndarr
     if char in _BLAS:
         return np.matmul(_for_blas(left), _for_blas(right))
     if char in _HALF:
-        single = np.float32
-        return np.matmul(left.astype(single), right.astype(single)).astype(left.dtype)
+        return cast(np.matmul(*in_float32(left, right)), left.dtype)
     if char in _INTEGERS or not (left.size and right.size):
         return np.matmul(left, right)
     work = left.shape[-2] * right.shape[-2] * right.shape[-1]
@@ -266,10 +265,13 @@ def mv_sizes_clash(mat: ndarray, vec: ndarray, added: tuple[int, ...]) -> Runtim
     )
 
 
+_multiply = settled(np.multiply, ELEMENTWISE)
+
+
 @derivative(mv, wrt="self")
 def mv_self(grad, vec):
     if grad.__class__ is ndarray and vec.dtype.kind == "f":
-        return grad[:, None] * vec  # the same as below, 2 us faster
+        return _multiply(grad.reshape(-1, 1), vec)  # the same as below, 2 us faster
     return unsqueeze(grad, 1) * conjugate(vec)
 
 

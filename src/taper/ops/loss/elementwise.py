@@ -16,7 +16,8 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.layouts import ELEMENTWISE, FIRST, ROW_MAJOR
-from taper.arrays.reduction import Shape, scalar_type
+from taper.arrays.native import curve
+from taper.arrays.reduction import Shape, scalar_type, total_of
 from taper.autograd.grad_mode import no_grad
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import requires_grad
@@ -90,7 +91,7 @@ def reduced_array(losses: np.ndarray, reduction: int) -> Any:
     """Reduce losses of single elements inside a kernel."""
     if reduction == NONE:
         return losses
-    total = np.add.reduce(losses, None)
+    total = total_of(losses)
     return total / losses.dtype.type(losses.size) if reduction == MEAN else total
 
 
@@ -332,6 +333,19 @@ def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
 
 # --- smooth_l1_loss, huber_loss --------------------------------------------------------------
 
+_native_smooth_l1, _native_smooth_l1_slope = curve("smooth_l1"), curve("smooth_l1_slope")
+_native_huber, _native_huber_slope = curve("huber"), curve("huber_slope")
+
+
+def _one_by_one(
+    slope: Any, grad: Any, self: ndarray, target: ndarray, bound: float, reduction: int
+) -> Any:
+    """Compute natively a slope times a gradient that is one number; None if it is not."""
+    if grad.ndim or grad.__class__ is not ndarray or not self.size:
+        return None
+    factor = grad.item() / self.size if reduction == MEAN else grad.item()
+    return slope(self, target, bound, factor)
+
 
 @op(
     name="smooth_l1_loss_reduced",
@@ -343,9 +357,12 @@ def l1_loss_reduced(input: Tensor, target: Tensor, reduction: int) -> Tensor:
 def smooth_l1_loss_reduced(self: Array, target: Array, reduction: int, beta: float) -> Array:
     """Compute a difference that is squared below `beta`, absolute above."""
     require_floating("smooth_l1_cpu", self)
-    size = np.abs(self - target)
-    near = 0.5 * size * size / beta
-    return reduced_array(np.asarray(np.where(size < beta, near, size - 0.5 * beta)), reduction)
+    losses = _native_smooth_l1(self, target, beta)
+    if losses is None:
+        size = np.abs(self - target)
+        near = 0.5 * size * size / beta
+        losses = np.asarray(np.where(size < beta, near, size - 0.5 * beta))
+    return reduced_array(losses, reduction)
 
 
 def _smooth_l1_slope(difference: Any, beta: float) -> Any:
@@ -367,6 +384,9 @@ def smooth_l1_loss_backward(
     grad_output: Array, self: Array, target: Array, reduction: int, beta: float
 ) -> Array:
     """Compute the gradient of smooth_l1_loss by its first argument."""
+    found = _one_by_one(_native_smooth_l1_slope, grad_output, self, target, beta, reduction)
+    if found is not None:
+        return found
     slope = np.asarray(_smooth_l1_slope(self - target, beta))
     return weighted(slope, grad_output, 1.0, reduction)
 
@@ -452,9 +472,11 @@ def huber_loss_reduced(self: Array, target: Array, reduction: int, delta: float)
     """Compute half the square below `delta`, a linear function above."""
     if self.dtype.kind not in "fV" or target.dtype.kind not in "fV":
         _check_huber(self, target)
-    size = np.abs(self - target)
-    far = delta * (size - 0.5 * delta)
-    losses = np.where(size <= delta, 0.5 * size * size, far)
+    losses = _native_huber(self, target, delta)
+    if losses is None:
+        size = np.abs(self - target)
+        far = delta * (size - 0.5 * delta)
+        losses = np.where(size <= delta, 0.5 * size * size, far)
     return reduced_array(np.asarray(losses, self.dtype), reduction)
 
 
@@ -481,6 +503,9 @@ def huber_loss_backward(
     grad_output: Array, self: Array, target: Array, reduction: int, delta: float
 ) -> Array:
     """Compute the gradient of huber_loss by its first argument."""
+    found = _one_by_one(_native_huber_slope, grad_output, self, target, delta, reduction)
+    if found is not None:
+        return found
     slope = np.asarray(clipped(self - target, -delta, delta))
     return weighted(slope, grad_output, 1.0, reduction)
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.elements import FLOAT32, cast
 from taper.arrays.layouts import laid_out_like
 from taper.arrays.native import native
 from taper.arrays.reduction import column_sums, row_products
@@ -90,7 +91,7 @@ def in_single(array: ndarray | None) -> Any:
     """Convert half precision to single precision; leave anything else as it is."""
     if array is None or array.dtype.itemsize != 2:
         return array
-    return array.astype(np.float32)
+    return cast(array, FLOAT32)
 
 
 def same_dtype(array: ndarray, *others: ndarray | None) -> bool:
@@ -140,7 +141,7 @@ def statistics_dtype(kernel: str, array: ndarray, *others: ndarray | None) -> np
 def rounded(results: tuple[ndarray, ...], dtype: np.dtype, kept: np.dtype) -> tuple[ndarray, ...]:
     """Convert results computed in single precision: the first to `dtype`, others to `kept`."""
     first, *others = results
-    return (first.astype(dtype), *[each.astype(kept, copy=False) for each in others])
+    return (cast(first, dtype), *[each.astype(kept, copy=False) for each in others])
 
 
 # --- the kernel ------------------------------------------------------------------------------

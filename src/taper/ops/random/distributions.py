@@ -387,7 +387,13 @@ def normal_tangent(result):
     return zeros(result.detach())
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="drawn(new_filled(local.state, None, (size,), dtype, requires_grad, False, generator,"
+    " out, layout, device, pin_memory), 'normal', mean, std, False)"
+    " if type(mean) is type(std) is float and std >= 0.0 else None",
+)
 def normal(
     mean: Any = None,
     std: Any = None,

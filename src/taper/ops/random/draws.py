@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.elements import FLOAT32
+from taper.arrays.elements import INT64 as ELEMENTS
 from taper.arrays.strides import Shape
 from taper.device import META, strided
 from taper.device import device as Device
@@ -31,12 +33,14 @@ from taper.factory import (
     shape_of,
     tensor_argument,
 )
-from taper.opdef import composite
+from taper.opdef import NAMESPACE, composite
 from taper.opdef.operands import invalid_combination
 from taper.sampling import generator as generators
 from taper.sampling.continuous import normal_, uniform_
+from taper.sampling.fill import source
 from taper.sampling.integers import random_ as integers_
 from taper.sampling.integers import randperm as permutation
+from taper.sampling.normals import BLOCK
 from taper.tensor import Tensor
 
 _OPTIONS = (
@@ -72,11 +76,51 @@ def _destination(
     return drawn_for(out, shape)
 
 
+# --- quick ways: rand of 1000 numbers 3.8 to 2.2 us, randint 4.5 to 2.6 -----------------------
+
+
+def _drawn(tensor: Tensor | None, distribution: str, *parameters: Any) -> Tensor | None:
+    """Fill a new tensor from the default generator; None, with nothing drawn, if that is unusual.
+
+    Of fewer than 16 normal numbers each is drawn by itself.
+    """
+    if tensor is None:
+        return None
+    array = tensor._array
+    if array.dtype is not FLOAT32 or array.size < BLOCK:
+        return None
+    return tensor if source(None).fill(distribution, array, *parameters) else None
+
+
+def _drawn_integers(tensor: Tensor | None, bounds: tuple[Any, ...]) -> Tensor | None:
+    """Likewise for integers between bounds, which stand before the lengths."""
+    if tensor is None or len(bounds) not in (2, 3) or bounds[-1].__class__ is int:
+        return None
+    array, stop = tensor._array, bounds[-2]
+    start = bounds[0] if len(bounds) == 3 else 0
+    if start.__class__ is not int or stop.__class__ is not int or array.dtype is not ELEMENTS:
+        return None
+    if not array.size or abs(start) > 2**31 or not 0 < stop - start < 2**28:
+        return None
+    return tensor if source(None).fill("integers", array, start, stop - start, 32) else None
+
+
+NAMESPACE.update(drawn=_drawn, drawn_integers=_drawn_integers, INT64=dtypes.int64)
+
+
+# --- the functions ----------------------------------------------------------------------------
+
+
 def _finished(array: np.ndarray, out: Tensor | None, requires_grad: Any) -> Tensor:
     return finish(array, requires_grad) if out is None else into(out, array, requires_grad)
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="drawn(new_filled(local.state, None, sizes, dtype, requires_grad, False, size, out,"
+    " layout, device, pin_memory, generator), 'uniform', 0.0, 1.0)",
+)
 def rand(
     *sizes: Any,
     size: Any = None,
@@ -114,7 +158,12 @@ def rand(
     return _finished(uniform_(array, generator=generator), out, requires_grad)
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="drawn(new_filled(local.state, None, sizes, dtype, requires_grad, False, size, out,"
+    " layout, device, pin_memory, generator), 'normal', 0.0, 1.0, False)",
+)
 def randn(
     *sizes: Any,
     size: Any = None,
@@ -160,7 +209,12 @@ def _shape(function: str, sizes: tuple[Any, ...], size: Any) -> Shape:
     return shape_of(function, sizes, size)
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="drawn_integers(new_filled(local.state, None, bounds[-1:], dtype or INT64, False, False,"
+    " low, high, size, out, layout, device, pin_memory, requires_grad, generator), bounds)",
+)
 def randint(
     *bounds: Any,
     low: Any = None,
@@ -302,7 +356,12 @@ def _like(
     return array_like(array, which.numpy, memory_format, None, where)
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="drawn(new_like(local.state, None, input, dtype, requires_grad, layout, device,"
+    " pin_memory, memory_format, generator), 'uniform', 0.0, 1.0)",
+)
 def rand_like(
     input: Tensor,
     *,
@@ -346,7 +405,12 @@ def rand_like(
     return finish(uniform_(array, generator=generator), requires_grad)
 
 
-@composite(method=False, arrays=True)
+@composite(
+    method=False,
+    arrays=True,
+    quick="drawn(new_like(local.state, None, input, dtype, requires_grad, layout, device,"
+    " pin_memory, memory_format, generator), 'normal', 0.0, 1.0, False)",
+)
 def randn_like(
     input: Tensor,
     *,

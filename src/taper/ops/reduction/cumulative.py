@@ -11,12 +11,12 @@ import ml_dtypes
 import numpy as np
 
 from taper import return_types
-from taper.arrays.elements import FLOAT64, INT64
+from taper.arrays.elements import FLOAT32, FLOAT64, INT64
 from taper.arrays.layouts import ROW_MAJOR
 from taper.arrays.native import native
 from taper.arrays.reduction import converted
 from taper.arrays.special_functions import complex_logaddexp
-from taper.arrays.strides import wrap_dim
+from taper.arrays.strides import copied_in_rows, wrap_dim
 from taper.dtypes import no_kernel
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import compute_into
@@ -72,6 +72,10 @@ def cumsum(self: Array, dim: int, *, dtype: Any = None) -> Array:
         >>> taper.cumsum(taper.tensor([1.0, 2.0, 3.0]), dim=0)
         tensor([1., 3., 6.])
     """
+    if dtype is None and native is not None and self.dtype is FLOAT32:
+        found: np.ndarray | None = native.running_sums(self, dim)
+        if found is not None:
+            return found  # 0.2 us less
     return _accumulated(np.add, self, dim, dtype)
 
 
@@ -85,8 +89,8 @@ def reverse_cumsum(self: Array, dim: int) -> Array:
     """Sum the elements from each one to the end."""
     if not self.ndim:
         return self.copy()
-    total = _accumulated(np.add, np.flip(self, dim), dim, None)
-    return np.ascontiguousarray(np.flip(total, dim))
+    total = _accumulated(np.add, copied_in_rows(np.flip(self, dim)), dim, None)
+    return copied_in_rows(np.flip(total, dim))
 
 
 @derivative(reverse_cumsum, wrt="self")

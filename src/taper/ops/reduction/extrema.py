@@ -177,7 +177,10 @@ def max(
 ) -> return_types.max: ...
 @overload
 def max(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@composite()
+@composite(
+    quick="reduced(local.state, 2, input)"
+    " if dim is other is axis is ABSENT and out is None else None"
+)
 def max(
     input: Tensor,
     dim: Any = ABSENT,
@@ -230,7 +233,10 @@ def min(
 ) -> return_types.min: ...
 @overload
 def min(input: Tensor, other: Tensor, *, out: Tensor | None = None) -> Tensor: ...
-@composite()
+@composite(
+    quick="reduced(local.state, 3, input)"
+    " if dim is other is axis is ABSENT and out is None else None"
+)
 def min(
     input: Tensor,
     dim: Any = ABSENT,

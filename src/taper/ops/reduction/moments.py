@@ -12,7 +12,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper.arrays.elements import FLOAT32, FLOAT64
-from taper.arrays.layouts import ROW_MAJOR
+from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.reduction import (
     ABSENT,
     Dims,
@@ -117,6 +117,9 @@ def var_dim(self: Array, dim: Dims, correction: float | None, keepdim: bool = Fa
     return _variance(self, dim, correction, keepdim, "var")
 
 
+_multiply, _subtract = settled(np.multiply, ELEMENTWISE), settled(np.subtract, ELEMENTWISE)
+
+
 @derivative(var_dim, wrt="self")
 def var_self(grad: Any, self: Any, dim: Dims, correction: float | None, keepdim: bool) -> Any:
     if grad.__class__ is ndarray and self.dtype is FLOAT32 and not dim:
@@ -126,6 +129,9 @@ def var_self(grad: Any, self: Any, dim: Dims, correction: float | None, keepdim:
             centred *= grad.item() * (2.0 / freedom)
             return centred
     freedom = _degrees_of_freedom(count_of(self.shape, dim), correction)
+    if grad.__class__ is ndarray and self.dtype is FLOAT32 and freedom > 0:
+        scale = unreduced(grad, self.shape, dim, keepdim) * (2.0 / freedom)
+        return _multiply(_subtract(self, mean_dim(self, dim, True)), scale)
     centred = self - mean_dim(self, dim, True)
     if freedom <= 0 and (dim is None or not self.ndim):
         return grad * filled(

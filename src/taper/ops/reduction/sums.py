@@ -661,7 +661,10 @@ def any(
     return any_dim(input, dims, keepdim)
 
 
-@composite()
+@composite(
+    quick="all_true(local.state, input)"
+    " if dim is out is axis is None and keepdim is keepdims is False else None"
+)
 def all(
     input: Tensor,
     dim: Any = None,

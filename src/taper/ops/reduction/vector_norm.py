@@ -11,11 +11,21 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import FLOAT32, FLOAT64, LOW_PRECISION
-from taper.arrays.layouts import ROW_MAJOR
-from taper.arrays.reduction import Dims, axes_of, dims_of, no_norm, scalar_type, sum_array
+from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
+from taper.arrays.reduction import (
+    LENGTH,
+    Dims,
+    axes_of,
+    dims_of,
+    no_norm,
+    reduce_natively,
+    scalar_type,
+    sum_array,
+)
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.writes import run_out
 from taper.ops import on_demand
@@ -32,6 +42,7 @@ _BLOCK = 8192  # small enough that OpenBLAS starts no threads
 _add: Any = np.add.reduce
 _largest: Any = np.maximum.reduce
 _smallest: Any = np.minimum.reduce
+_multiply, _divide = settled(np.multiply, ELEMENTWISE), settled(np.divide, ELEMENTWISE)
 
 
 # --- the kernel ------------------------------------------------------------------------------
@@ -39,8 +50,10 @@ _smallest: Any = np.minimum.reduce
 
 def _norm(array: np.ndarray, order: float, dim: Dims, keepdim: bool) -> Any:
     """Compute the norm of an array of floating point numbers; it is real."""
-    if order == 2 and not (dim or keepdim) and array.dtype is FLOAT32 and array.flags.c_contiguous:
-        return FLOAT32.type(math.sqrt(_square_sum(array.reshape(-1))))  # the common case
+    if order == 2 and array.dtype is FLOAT32:
+        axes = axes_of(dim, array.ndim) if dim else None
+        if (found := reduce_natively(LENGTH, array, axes, keepdim)) is not None:
+            return found
     low = array.dtype if array.dtype in LOW_PRECISION else None
     if low is not None:
         array = array.astype(FLOAT32)
@@ -99,6 +112,8 @@ def norm_gradient(
     if order == 1:
         return sgn(values) * grad
     if order == 2:
+        if norm.__class__ is ndarray and norm.all():
+            return _multiply(grad, _divide(values, norm))  # two passes over memory, not four
         return grad * filled(values / norm, norm == 0, 0.0)
     if math.isinf(order):
         mask = (abs(values) == norm) | (values != values)

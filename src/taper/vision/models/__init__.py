@@ -51,10 +51,11 @@ _OTHERS = {"Any", "annotations", "on_first_use", *__all__}
 __all__ += [name for name in list(globals()) if name[0] != "_" and name not in _OTHERS]
 
 # torchvision's packages of models for other tasks.
-_MISSING = ("detection", "optical_flow", "quantization")
+_MISSING = ("optical_flow", "quantization")
 
 
-_load, __dir__ = on_first_use(globals(), ("feature_extraction", "mobilenet", "presets"))
+_MODULES = ("detection", "feature_extraction", "mobilenet", "presets")
+_load, __dir__ = on_first_use(globals(), _MODULES)
 
 
 def __getattr__(name: str) -> Any:

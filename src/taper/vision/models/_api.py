@@ -7,6 +7,7 @@ this module adds weights, the old way to call it and the list of models.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -183,6 +184,12 @@ def _signature(weights_type: type[WeightsEnum]) -> inspect.Signature:
 # --- by name ---------------------------------------------------------------------------------
 
 
+def _all_builders() -> dict[str, Callable[..., nn.Module]]:
+    """Return all builders; those of detectors register when they are loaded."""
+    importlib.import_module("taper.vision.models.detection")  # late: it takes longer than the rest
+    return BUILDERS
+
+
 def list_models(
     module: ModuleType | None = None,
     include: Iterable[str] | str | None = None,
@@ -197,7 +204,7 @@ def list_models(
     """
     names = {
         name
-        for name, function in BUILDERS.items()
+        for name, function in _all_builders().items()
         if module is None or function.__module__.rpartition(".")[0] == module.__name__
     }
     if include:
@@ -219,10 +226,11 @@ def get_model_builder(name: str) -> Callable[..., nn.Module]:
     >>> get_model_builder("resnet18").__name__
     'resnet18'
     """
-    try:
-        return BUILDERS[name.lower()]
-    except KeyError:
-        raise ValueError(f"Unknown model {name.lower()}") from None
+    key = name.lower()
+    found = BUILDERS.get(key) or _all_builders().get(key)
+    if found is None:
+        raise ValueError(f"Unknown model {key}")
+    return found
 
 
 def get_model(name: str, **config: Any) -> nn.Module:
@@ -260,7 +268,7 @@ def get_weight(name: str) -> WeightsEnum:
     if not dot:
         raise ValueError(f"Invalid weight name provided: '{name}'.")
     package = sys.modules[__package__]
-    places = (package, package.segmentation, package.video)
+    places = (package, package.segmentation, package.video, package.detection)
     found = next((vars(each)[enum_name] for each in places if enum_name in vars(each)), None)
     if not (isinstance(found, type) and issubclass(found, WeightsEnum)):
         raise ValueError(

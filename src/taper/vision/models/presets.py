@@ -145,3 +145,25 @@ class VideoClassification(_Preset):
         pictures = _normalised(F.center_crop(pictures, self.crop_size), self.mean, self.std)
         result = pictures.view(batch, count, *pictures.shape[1:]).permute(0, 2, 1, 3, 4)
         return result if vid.ndim >= 5 else result.squeeze(0)
+
+
+class ObjectDetection(nn.Module):
+    """Turn a picture into a tensor from 0 to 1; a detector resizes and normalises by itself.
+
+    >>> import taper
+    >>> from taper.vision.models.presets import ObjectDetection
+    >>> ObjectDetection()(taper.full((3, 2, 2), 255, dtype=taper.uint8)).max()
+    tensor(1.)
+    """
+
+    def forward(self, img: Any) -> Tensor:
+        if not isinstance(img, Tensor):
+            img = F.pil_to_tensor(img)
+        return F.convert_image_dtype(img, dtypes.float32)
+
+    def describe(self) -> str:
+        """Return what is done, in words."""
+        return (
+            "Accepts ``PIL.Image``, batched ``(B, C, H, W)`` and single ``(C, H, W)`` image "
+            "``torch.Tensor`` objects. The images are rescaled to ``[0.0, 1.0]``."
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from taper import nn
@@ -146,6 +147,15 @@ class VGG13_BN_Weights(WeightsEnum):
 
 class VGG16_Weights(WeightsEnum):
     IMAGENET1K_V1 = imagenet("vgg16-397923af.pth", 138_357_544, (71.592, 90.382), least=32)
+    # Its classifier has no values: it is the first part of SSD.
+    IMAGENET1K_FEATURES = imagenet(
+        "vgg16_features-amdegroot-88682ab5.pth",
+        138_357_544,
+        (math.nan, math.nan),
+        least=32,
+        mean=(0.48235, 0.45882, 0.40784),
+        std=(1.0 / 255.0, 1.0 / 255.0, 1.0 / 255.0),
+    )
     DEFAULT = IMAGENET1K_V1
 
 

@@ -1,14 +1,7 @@
-"""`taper.vision.ops`: parts of networks for pictures, and boxes in pictures.
-
-Functions for which torchvision has compiled code of its own, such as the pooling of regions, are
-missing, except `nms`.
-"""
+"""`taper.vision.ops`: parts of networks for pictures, and boxes and regions in pictures."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from taper.absent.answers import refused_class, refused_function
 from taper.vision.ops import boxes, misc
 from taper.vision.ops.boxes import (
     batched_nms,
@@ -23,6 +16,9 @@ from taper.vision.ops.boxes import (
     nms,
     remove_small_boxes,
 )
+from taper.vision.ops.deform_conv import DeformConv2d, deform_conv2d
+from taper.vision.ops.drop_block import DropBlock2d, DropBlock3d, drop_block2d, drop_block3d
+from taper.vision.ops.feature_pyramid_network import FeaturePyramidNetwork
 from taper.vision.ops.losses import (
     complete_box_iou_loss,
     distance_box_iou_loss,
@@ -37,6 +33,11 @@ from taper.vision.ops.misc import (
     Permute,
     SqueezeExcitation,
 )
+from taper.vision.ops.poolers import MultiScaleRoIAlign
+from taper.vision.ops.ps_roi_align import PSRoIAlign, ps_roi_align
+from taper.vision.ops.ps_roi_pool import PSRoIPool, ps_roi_pool
+from taper.vision.ops.roi_align import RoIAlign, roi_align
+from taper.vision.ops.roi_pool import RoIPool, roi_pool
 from taper.vision.ops.stochastic_depth import StochasticDepth, stochastic_depth
 
 __all__ = [
@@ -65,19 +66,20 @@ __all__ = [
     "SqueezeExcitation",
     "StochasticDepth",
     "stochastic_depth",
+    "DeformConv2d",
+    "DropBlock2d",
+    "DropBlock3d",
+    "FeaturePyramidNetwork",
+    "MultiScaleRoIAlign",
+    "PSRoIAlign",
+    "PSRoIPool",
+    "RoIAlign",
+    "RoIPool",
+    "deform_conv2d",
+    "drop_block2d",
+    "drop_block3d",
+    "ps_roi_align",
+    "ps_roi_pool",
+    "roi_align",
+    "roi_pool",
 ]
-
-# For detectors; programs import some of these names without ever calling them.
-_MISSING = """
-deform_conv2d DeformConv2d roi_align RoIAlign roi_pool RoIPool ps_roi_align PSRoIAlign ps_roi_pool
-PSRoIPool MultiScaleRoIAlign FeaturePyramidNetwork drop_block2d DropBlock2d drop_block3d DropBlock3d
-""".split()
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MISSING:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    make = refused_class if name[0].isupper() else refused_function
-    sentence = f"taper.vision has no {name}: use torchvision for detectors"
-    return globals().setdefault(name, make(name, __name__, sentence))
