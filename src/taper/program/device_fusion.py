@@ -264,9 +264,9 @@ class Fused:
     def _keep_single(self) -> None:
         """Let instructions that stand alone be calls: they have kernels already."""
         for step in self.fusion.order:
-            if step.kind != "group" or len(members(step)) != 1:
+            if step.kind != "group" or len(members([step])) != 1:
                 continue
-            position = members(step)[0]
+            position = members([step])[0]
             if position >= len(self.program.instructions):
                 continue
             instruction = self.program.instructions[position]
@@ -327,7 +327,7 @@ class Fused:
         run = _Run(self, group)
         for each in run.values:
             self._provide(each)
-        positions = members(step)
+        positions = members([step])
         known = [nr for nr in positions if nr < len(self.program.instructions)]
         origin = self.program.instructions[known[0]] if known else self.program.instructions[-1]
         names = [self.program.instructions[nr].name for nr in known]

@@ -30,9 +30,10 @@ from taper.program.device_fusion import fused
 from taper.program.device_steps import Clip, Step, inside_of, is_clip, is_step
 from taper.program.executor import PlainRunner
 from taper.program.form import Instruction, Program, Value
-from taper.program.graph import KNOWN
+from taper.program.graph import KNOWN, UntraceableError
 from taper.program.recomputing import recomputing
 from taper.tensor import Tensor, storage_of, wrap
+from taper.userwarning import warn_user
 
 # Graphs that were written for nothing, or replays whose results somebody still held.
 _MOST_ATTEMPTS = 4
@@ -153,6 +154,8 @@ class DeviceRunner(PlainRunner):
             )
         except Exception as error:
             self.reason = f"no chains: {type(error).__name__}: {error}"
+            if not isinstance(error, UntraceableError):  # a fault of ours, which must be seen
+                warn_user(f"a captured step runs without chains, slower: {self.reason}")
             return
         if not self.chains and len(program.instructions) == len(self.program.instructions):
             return  # nothing is another
