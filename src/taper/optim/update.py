@@ -146,7 +146,8 @@ class Numbers:
         For arrays that is a 0-d array: a ufunc takes 0.3 us longer for a Python number.
         """
         if value.__class__ is not float and isinstance(value, ForeignArray):
-            return value.astype(self.dtype)
+            on_device: Any = value
+            return on_device.astype(self.dtype)
         return value if self.dtype is None else np.array(value, self.dtype)
 
     def option(self, value: Any) -> Any:
