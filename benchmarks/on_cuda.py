@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import importlib
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -233,6 +234,14 @@ def measure(step: Step, wait: Callable[[], Any], seconds: float = 0.1) -> float:
     return (time.perf_counter() - began) / count * 1e3
 
 
+def _keep(name: str, text: str) -> None:
+    """Write how a captured step runs to the folder that LOOK names, if somebody wants it."""
+    folder = os.environ.get("LOOK")
+    if folder:
+        with open(os.path.join(folder, f"{name}.txt"), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
 def _prepared(make: Any, torch: Any, captures: bool) -> tuple[Step | None, str]:
     """A step that has run some times, and what there is to say about it."""
     try:
@@ -244,7 +253,11 @@ def _prepared(make: Any, torch: Any, captures: bool) -> tuple[Step | None, str]:
             loss = step()
         notes = f" loss {float(loss.detach()):.4f}" if loss.numel() == 1 else ""
         notes += f" peak {(torch.cuda.max_memory_allocated() - before) / 2**20:.0f} MB"
+        torch.cuda.reset_peak_memory_stats()
+        step()
+        notes += f", later {(torch.cuda.max_memory_allocated() - before) / 2**20:.0f} MB"
         if captures:
+            _keep(make.__name__, step.explain())
             notes += f" ({step.explain().splitlines()[-1][:100]})"
         return step, notes
     except Exception as error:

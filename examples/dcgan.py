@@ -110,7 +110,7 @@ def save_png(path, pictures, columns=8):
     grid = pictures.view(count // columns, columns, 3, height, width).permute(0, 3, 1, 4, 2)
     pixels = (127.5 * (grid + 1)).round().to(torch.uint8)
     lines = pixels.reshape(count // columns * height, columns * width * 3)
-    rows = b"".join(b"\0" + line.numpy().tobytes() for line in lines)
+    rows = b"".join(b"\0" + line.cpu().numpy().tobytes() for line in lines)
 
     def chunk(kind, data):
         return (

@@ -71,7 +71,7 @@ def save_png(path, image):
     """Write a (height, width) tensor of values between 0 and 1 as a grey picture."""
     height, width = image.shape
     pixels = (255 * image).round().to(torch.uint8)
-    rows = b"".join(b"\0" + row.numpy().tobytes() for row in pixels)
+    rows = b"".join(b"\0" + row.cpu().numpy().tobytes() for row in pixels)
 
     def chunk(kind, data):
         return (

@@ -323,12 +323,29 @@ PyObject *device_array(PyTypeObject *kind, PyArray_Descr *dtype, int ndim, const
 }
 
 PyTypeObject *taper_device_class;
+static objobjargproc plain_assign;
+
+/* What `array[key] = value` runs once there is a class of arrays on the device.  NumPy has no protocol for this one
+ * way: it would read the elements of any ndarray, and the process would end. */
+static int guarded_assign(PyObject *array, PyObject *key, PyObject *value) {
+    if (value != NULL && Py_IS_TYPE(value, taper_device_class)) {
+        PyErr_SetString(PyExc_TypeError, "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy "
+                                         "the tensor to host memory first.");
+        return -1;
+    }
+    return plain_assign(array, key, value);
+}
 
 /* know_device_class(class): of all arrays on the device */
 PyObject *taper_know_device_class(PyObject *self, PyObject *kind) {
     if (!PyType_Check(kind)) return PyErr_Format(PyExc_TypeError, "know_device_class(class)");
     Py_INCREF(kind);
-    taper_device_class = (PyTypeObject *)kind;
+    Py_XSETREF(taper_device_class, (PyTypeObject *)kind);
+    PyMappingMethods *methods = PyArray_Type.tp_as_mapping;
+    if (plain_assign == NULL && methods != NULL && methods->mp_ass_subscript != NULL) {
+        plain_assign = methods->mp_ass_subscript;
+        methods->mp_ass_subscript = guarded_assign;
+    }
     Py_RETURN_NONE;
 }
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import collections
 import ctypes
+import math
 import mmap
 from typing import Any
 
 import numpy as np
+from compiled_text import compiled
 
 from taper.arrays.native import native
 from taper.autograd.provenance import folders
+from taper.gpu import chains, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
 from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
@@ -48,6 +51,35 @@ def _renew(place: Any, result: Any) -> None:
             _renew(one, other)
 
 
+_RULES = (
+    *(np.add, np.subtract, np.multiply, np.divide, np.negative, np.sqrt, np.absolute),
+    *(np.maximum, np.minimum, np.greater, np.less, np.where),
+)
+
+
+def _run_rule(instructions: bytes, columns: Any, constants: Any, numbers: Any) -> None:
+    """The program of an update rule over all parameters; coefficients may lie on the device."""
+    for nr, row in enumerate(zip(*columns, strict=True)):
+        wide = np.float64 if row[0].itemsize == 8 else np.float32
+        at = 0 if numbers is None or numbers.shape[1] == 1 else nr
+        given = constants if numbers is None else numbers[: len(constants), at]
+        registers: dict[int, Any] = dict(enumerate([each.astype(wide) for each in row]))
+        registers |= {len(row) + place: each for place, each in enumerate(given)}
+        for place in range(0, len(instructions), 5):
+            operation, target, *operands = instructions[place : place + 5]
+            called = _RULES[operation]
+            count = 3 if called is np.where else called.nin
+            with np.errstate(all="ignore"):
+                found = called(*[registers.get(each) for each in operands[:count]])
+            registers[target] = np.asarray(found, wide)
+        for column, each in enumerate(row):
+            each[...] = registers[column]
+
+
+class PinnedMemoryPointer(bytearray):
+    """What CuPy calls pinned memory."""
+
+
 class Runtime:
     """What `taper.gpu.cupy_runtime.Runtime` offers, computed by NumPy."""
 
@@ -55,6 +87,7 @@ class Runtime:
     kernels = None
     stream = 0
     streams = 0
+    waits = 0  # for copies
 
     def __init__(self, limit: int = SIZE) -> None:
         self.start = _reserve()
@@ -97,7 +130,8 @@ class Runtime:
         """A NumPy array on what the elements mean."""
         block = root_block(array)
         buffer = (ctypes.c_char * block.size).from_address(block.address - self.start + self.real)
-        buffer.block = block  # as long as somebody looks, the room is taken
+        if self.work is None:  # a graph has addresses only: its room is used again and again
+            buffer.block = block  # as long as somebody looks, the room is taken
         offset = address(array) - block.address if array.size else 0
         return np.ndarray(array.shape, array.dtype, buffer, offset, array.strides)
 
@@ -133,7 +167,17 @@ class Runtime:
         value = self.lend(value) if value.__class__ is CudaArray else value
         self._do(np.copyto, self.lend(target), value, casting="unsafe")
 
+    def pinned_empty(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        memory = PinnedMemoryPointer(max(1, math.prod(shape) * dtype.itemsize))
+        return np.frombuffer(memory, dtype, math.prod(shape)).reshape(shape)
+
+    def pinned(self, array: np.ndarray) -> np.ndarray:
+        made = self.pinned_empty(array.shape, array.dtype)
+        made[...] = array
+        return made
+
     def copy_in(self, target: Any, source: np.ndarray) -> None:
+        self.waits += state.patience.waits and state.is_pinned_array(source)
         if self.work is None or source.size > 1:
             self._do(np.copyto, self.lend(target), source.copy())
         else:
@@ -141,6 +185,7 @@ class Runtime:
 
     def copy_out(self, target: np.ndarray, source: Any) -> None:
         refuse_capture("numbers are read")
+        self.waits += state.patience.waits or not state.is_pinned_array(target)
         target[...] = self.lend(source)
 
     def function(self, module: str, name: str) -> Any:
@@ -195,6 +240,19 @@ class Runtime:
     @staticmethod
     def reduction(called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         return NotImplemented
+
+    def update(self, instructions: bytes, columns: Any, constants: Any, where: Any) -> bool:
+        lent = [[self.lend(each) for each in column] for column in columns]
+        numbers = None if where is None else self.lend(where)
+        self._do(_run_rule, instructions, lent, constants, numbers)
+        return True
+
+    def compile_chain(self, chain: Any, width: int) -> Any:
+        return compiled(chains.text_of(chain, width))
+
+    def run_chain(self, kernel: Any, chain: Any, width: int, places: list[int]) -> None:
+        real = [each - self.start + self.real for each in places]
+        self._do(kernel, chains.given(real))
 
     def synchronize(self) -> None:
         pass

@@ -22,7 +22,11 @@ with open(PROGRAM, encoding="utf-8") as _file:
 def output():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, PROGRAM], capture_output=True, text=True, timeout=300, env=environment
+        [sys.executable, "-W", "error:a captured step runs without", PROGRAM],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
     )
     return done.stdout + done.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -61,12 +62,31 @@ def test_a_network_trains_with_the_curve_of_the_cpu():
     np.testing.assert_allclose(_curve("cuda"), _curve("cpu"), rtol=1e-3)
 
 
-_CAPTURES = [name for name in vars(fake_program) if name.startswith(("check_captured", "check_g"))]
+_KINDS = ("check_capt", "check_g", "check_held", "check_loaded", "check_arrays", "check_batches")
+_CHECKS = [name for name in vars(fake_program) if name.startswith(_KINDS)]
 
 
-@pytest.mark.parametrize("name", [*_CAPTURES, "check_held_gradients"])
-def test_graphs(name):
+@pytest.mark.parametrize("name", _CHECKS)
+def test_checks_of_the_fake_device(name):
     getattr(fake_program, name)()
+
+
+def test_copies_of_pinned_memory_are_not_waited_for():
+    x = taper.arange(1 << 26).float().pin_memory()  # 256 MB: 5 ms at least
+    times = []
+    for wanted in (False, True, False, True):
+        taper.cuda.synchronize()
+        began = time.perf_counter()
+        y = x.to("cuda", non_blocking=wanted)
+        times.append(time.perf_counter() - began)
+        taper.cuda.synchronize()
+        assert taper.equal(y[-5:].cpu(), x[-5:])
+    assert times[3] < times[2] / 4, times
+    began = time.perf_counter()
+    z = y.to("cpu", non_blocking=True)
+    taken = time.perf_counter() - began
+    taper.cuda.synchronize()
+    assert z.is_pinned() and taper.equal(z, x), taken
 
 
 def test_a_captured_step_draws_what_eager_steps_draw():

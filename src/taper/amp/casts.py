@@ -29,6 +29,12 @@ from taper.autograd.state import INFERENCE, NO_GRAD, State, local
 from taper.device import strided
 from taper.opdef import inplace_function, method_of, methods, named_composites, registry
 from taper.ops.activation.leaky import prelu
+from taper.ops.activation.softmax import (
+    log_softmax_dim,
+    log_softmax_single,
+    softmax_dim,
+    softmax_single,
+)
 from taper.ops.attention.scaled import scaled_dot_product_attention
 from taper.ops.conv.functions import (
     conv1d,
@@ -205,7 +211,7 @@ PLAIN_IN_BATCHES = frozenset((
 # What a GPU's list has beside these: operators, and functions of them, by name.
 _ON_GPU = """
     acos asin cosh tan sinh exp expm1 log log10 log1p log2 reciprocal rsqrt pow_scalar pow_tensor
-    pow_base softplus cumsum cumprod erfinv renorm dist sum_all sum_dim softmax_dim log_softmax_dim
+    pow_base softplus cumsum cumprod erfinv renorm dist sum_all sum_dim
     layer_norm group_norm norm cosine_similarity pdist
 """.split()
 
@@ -407,6 +413,31 @@ def _on_gpu(handler: detours.Handler) -> detours.Handler:
     return cast
 
 
+def _normalising(plain: Any, single: Any) -> detours.Handler:
+    """Return the handler of a softmax on a GPU: of half types, only its result is wider."""
+    casting = _casting(plain, _as_single)
+
+    def cast(run: Any, /, input: Tensor, dim: int) -> Any:
+        state = local.state
+        if state.autocast is None or not input.is_cuda or input._array.dtype.itemsize != 2:
+            return casting(run, input, dim)
+        return without_autocast(single, (input, dim), {}, state)
+
+    return _on_gpu(cast)
+
+
+def _as_a_whole(handler: detours.Handler) -> detours.Handler:
+    """Return a handler for functions that are on the processor's lists, but not on the GPU's."""
+
+    def cast(run: Any, /, *args: Any, **kwargs: Any) -> Any:
+        settings = local.state.autocast_settings
+        if settings is not None and settings.device == "cuda":
+            return run(*args, **kwargs)
+        return handler(run, *args, **kwargs)
+
+    return cast
+
+
 def _handlers() -> dict[Any, detours.Handler]:
     choices: list[tuple[tuple[Any, ...], Choice]] = [
         (LOWER_PRECISION, lambda tensors, lower: lower),
@@ -419,6 +450,9 @@ def _handlers() -> dict[Any, detours.Handler]:
     found |= {
         each: _on_gpu(_casting(each, _as_single)) for each in _single_on_gpu() if each not in found
     }
+    found[softmax_dim] = _normalising(softmax_dim, softmax_single)
+    found[log_softmax_dim] = _normalising(log_softmax_dim, log_softmax_single)
+    found[cross_entropy] = _as_a_whole(found[cross_entropy])
     for function in list(found):
         entry = getattr(function, "op", None)
         if entry is not None and entry.inplace:

@@ -259,6 +259,7 @@ _ALONG = {
     "dim": """
         all_dim any_dim amax_dim amin_dim aminmax argmax_dim argmin_dim count_nonzero_dim cummax
         cummin cumprod cumsum logcumsumexp reverse_cumsum kthvalue log_softmax_dim softmax_dim
+        log_softmax_single softmax_single
         _log_softmax_backward_data _softmax_backward_data logsumexp_dim max_dim min_dim mean_dim
         sum_dim nansum_dim prod_dim median_dim nanmedian_dim mode norm_dim linalg_vector_norm
         sort_stable sort_values std_dim var_dim std_mean_dim var_mean_dim topk glu glu_backward

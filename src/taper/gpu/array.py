@@ -17,7 +17,7 @@ import numpy as np
 
 from taper.arrays.foreign import ForeignArray
 from taper.arrays.native import native
-from taper.arrays.strides import reshaped
+from taper.arrays.strides import is_dense, reshaped
 from taper.device import device
 from taper.gpu import state
 
@@ -147,10 +147,16 @@ class CudaArray(np.ndarray, ForeignArray):
         return reshaped(self.copy(order), shape, order)
 
     def ravel(self, order: Any = "C") -> Any:
-        return self.reshape(-1, order="C" if order in "KA" else order)
+        if order == "K":  # as it lies: a view, if that has no gaps
+            steps = tuple([step // self.itemsize for step in self.strides])
+            whole = self if is_dense(self.shape, steps) else self.copy("K")
+            return strided(whole, (self.size,), (self.itemsize,))
+        if order == "A":
+            order = "F" if self.flags.fnc else "C"
+        return self.reshape(-1, order=order)
 
     def flatten(self, order: Any = "C") -> Any:
-        return self.copy(order).reshape(-1, order=order)
+        return self.copy(order).ravel(order)
 
     def view(self, *args: Any, **options: Any) -> Any:
         if args and isinstance(args[0], type) and issubclass(args[0], np.ndarray):

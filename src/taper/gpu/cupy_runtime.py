@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import ctypes
 import functools
+import math
 import os
 import warnings
 from typing import Any
@@ -17,7 +19,7 @@ from cupy.cuda import runtime as driver
 
 from taper.arrays.native import native
 from taper.autograd.provenance import folders
-from taper.gpu import kernels, products, state
+from taper.gpu import chains, kernels, products, rules, state
 from taper.gpu.array import CudaArray, address, new_array, root_block
 from taper.gpu.graphs import refuse_capture
 from taper.gpu.memory import new_pool
@@ -43,6 +45,9 @@ class Runtime:
         cupy.cuda.set_allocator(self._for_cupy)
         self._functions: dict[tuple[str, str], Any] = {}
         self.kernels = kernels.Kernels(self)
+        self._copying: collections.deque[tuple[int, Any]] = collections.deque()
+        self._events: list[int] = []  # that no copy needs any more
+        self._chains: dict[str, Any] = {}  # kernels by their texts
         self._library: Any = None
         state.at_start.append(self._start_library)
 
@@ -146,18 +151,38 @@ class Runtime:
 
         # The driver has its own copy of other memory already.
         if state.capturing is None and state.is_pinned_array(source):
+            self._wait_for(source)
+
+    def _wait_for(self, pinned: np.ndarray) -> None:
+        """Wait until pinned memory is copied; or keep it until then, for those who do not wait."""
+        if state.patience.waits:
             driver.streamSynchronize(self.stream)
+            return
+        while self._copying and not driver.eventQuery(self._copying[0][0]):
+            self._events.append(self._copying.popleft()[0])
+        event = self._events.pop() if self._events else self.new_event(False, False)
+        driver.eventRecord(event, self.stream)
+        self._copying.append((event, pinned))
 
     @staticmethod
-    def pinned(array: np.ndarray) -> np.ndarray:
-        """A copy in memory that the device reads by itself."""
-        memory = cupy.cuda.alloc_pinned_memory(max(array.nbytes, 1))
-        made: np.ndarray = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+    def pinned_empty(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """An array in memory that the device reads and writes by itself."""
+        count = math.prod(shape)
+        memory = cupy.cuda.alloc_pinned_memory(max(count * dtype.itemsize, 1))
+        made: np.ndarray = np.frombuffer(memory, dtype, count).reshape(shape)
+        return made
+
+    def pinned(self, array: np.ndarray) -> np.ndarray:
+        """A copy in such memory."""
+        made = self.pinned_empty(array.shape, array.dtype)
         made[...] = array
         return made
 
     def copy_out(self, target: np.ndarray, source: Any) -> None:
-        """Copy an array of the same dense layout to the processor, and wait for it."""
+        """Copy an array of the same dense layout to the processor, and wait for it.
+
+        Who does not want to wait does not, for pinned memory.
+        """
         refuse_capture("numbers are read")
         driver.memcpyAsync(
             target.ctypes.data,
@@ -166,7 +191,10 @@ class Runtime:
             driver.memcpyDeviceToHost,
             self.stream,
         )
-        driver.streamSynchronize(self.stream)
+        if not state.patience.waits and state.is_pinned_array(target):
+            self._wait_for(target)
+        else:
+            driver.streamSynchronize(self.stream)
 
     # --- functions -------------------------------------------------------------------------------
 
@@ -208,6 +236,24 @@ class Runtime:
     def reduction(self, called: Any, array: Any, axis: Any, dtype: Any, keepdims: bool) -> Any:
         """A reduction by a kernel of our own, or NotImplemented."""
         return self.kernels.reduction(called, array, axis, dtype, keepdims)
+
+    def update(self, instructions: bytes, columns: Any, constants: Any, where: Any) -> bool:
+        """Run the update rule of an optimizer over the arrays of its parameters."""
+        rules.launch(self.kernels, instructions, columns, constants, where)
+        return True
+
+    def compile_chain(self, chain: Any, width: int) -> Any:
+        """A kernel for a chain of element-wise operations."""
+        text = chains.text_of(chain, width)
+        found = self._chains.get(text)
+        if found is None:
+            found = self._chains[text] = self.kernels.compile(text, "chain")
+        return found
+
+    def run_chain(self, kernel: Any, chain: Any, width: int, places: list[int]) -> None:
+        """Run such a kernel on arrays at these addresses."""
+        blocks = chains.blocks_of(chain, width)
+        self.kernels.launch(kernel, blocks, 256, (chains.given(places),))
 
     # --- the device ------------------------------------------------------------------------------
 

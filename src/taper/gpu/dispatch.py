@@ -158,7 +158,10 @@ def _raised(value: Any) -> Any:
 def assign(target: Any, value: Any) -> None:
     """Write a value into all elements, as `target[...] = value` does."""
     if target.__class__ is not CudaArray:
-        target[...] = to_host(value)
+        if _lies_as(target, value):
+            state.runtime.copy_out(target, value)
+        else:
+            target[...] = to_host(value)
         return
     runtime = state.runtime
     if value.__class__ is not CudaArray:
@@ -170,6 +173,19 @@ def assign(target: Any, value: Any) -> None:
                 value = to_device(value)
     if target.size:
         runtime.assign(target, value)
+
+
+def _lies_as(target: np.ndarray, value: Any) -> bool:
+    """Whether an array on the device can be copied to the processor as it lies."""
+    return (
+        value.__class__ is CudaArray
+        and target.dtype is value.dtype
+        and target.shape == value.shape
+        and target.strides == value.strides
+        and target.flags.forc
+        and target.flags.writeable
+        and target.size > 0
+    )
 
 
 def copy(array: Any, order: str = "C") -> Any:
@@ -238,7 +254,10 @@ def download(array: Any) -> Any:
     """A copy in the processor's memory."""
     if not array.flags.forc and array.size:
         array = copy(array, "K")
-    made: Any = np.ndarray(array.shape, array.dtype, strides=None)
+    if not state.patience.waits and array.flags.c_contiguous:
+        made: Any = state.runtime.pinned_empty(array.shape, array.dtype)
+    else:
+        made = np.ndarray(array.shape, array.dtype, strides=None)
     if not array.flags.c_contiguous and array.size:
         dense = np.empty(array.size, array.dtype)
         made = np.ndarray(array.shape, array.dtype, dense, 0, array.strides)
@@ -518,11 +537,13 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 @own(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
-    """As NumPy's: CuPy's takes stacks of the same shape only."""
+    """As NumPy's: CuPy's takes stacks of the same shape only, and solutions may lie otherwise."""
     if b.ndim == 1:
         return np.linalg.solve(a, b[:, None])[..., 0]
     if a.shape[:-2] == b.shape[:-2] and a.size and b.size:
-        return NotImplemented
+        theirs = state.runtime.function("numpy.linalg", "solve")
+        found = lent("solve", theirs, (a, b), {})
+        return found if found.flags.c_contiguous else copy(found)
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a = np.broadcast_to(a, (*lead, *a.shape[-2:])).copy()
     b = np.broadcast_to(b, (*lead, *b.shape[-2:])).copy()

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from taper.gpu import state
+from taper.gpu.array import empty
 
 
 class UncapturableError(RuntimeError):
@@ -52,6 +55,21 @@ class Graph:
             runtime.use_stream(self._outside)
             raise
         state.capturing = self
+
+    def place(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """Return an array for what is written before launches, while this graph is written.
+
+        It lies outside of the graph's own room: there, what comes earlier in the graph may have
+        had the same memory, and would write over it at each launch.
+        """
+        runtime = state.runtime
+        runtime.pool.fit(None)
+        runtime.use_stream(self._outside)
+        try:
+            return empty(shape, dtype)
+        finally:
+            runtime.use_stream(self.stream)
+            runtime.pool.fit(0)
 
     def end(self) -> bool:
         """Write no more; tell whether there is something to launch."""

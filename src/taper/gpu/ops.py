@@ -15,7 +15,8 @@ import numpy as np
 from taper.arrays import elements, memory, reduction, special_functions
 from taper.gpu import state
 from taper.gpu.array import CudaArray, address, empty, new_array, root_block
-from taper.gpu.texts import BFLOAT16
+from taper.gpu.chains import GELU, GELU_SLOPE, LOGISTIC, RELU_SLOPE
+from taper.gpu.texts import BFLOAT16, TYPES
 from taper.gpu.world import helpers, meanings, on_device
 
 FLOATS = frozenset([np.dtype("f4"), np.dtype("f8"), np.dtype("f2"), BFLOAT16])
@@ -226,6 +227,34 @@ own("_softmax_backward_data")(_softmax(0, "softmax_backward"))
 own("_log_softmax_backward_data")(_softmax(1, "softmax_backward"))
 
 
+def _to_single(log: int, name: str) -> Callable[..., Any]:
+    """The same of half types with results in single precision, and back."""
+
+    def run(kernels: Any, array: Any, *rest: Any) -> Any:
+        *others, dim = rest[:2] if name == "softmax_backward" else rest[:1]
+        half = rest[2] if others else array.dtype
+        if half.itemsize != 2 or half not in FLOATS or not _are_plain(array, *others):
+            return NotImplemented
+        shape = array.shape
+        if not array.size or not shape or (others and array.dtype != np.float32):
+            return NotImplemented
+        stored, computed = TYPES[half]
+        function = kernels.named("rows", name, T=stored, C=computed, LOG=log, R="float")
+        out = empty(shape, half if others else np.dtype(np.float32))
+        dim %= len(shape)
+        args = (out, array, *others, shape[dim], math.prod(shape[dim + 1 :]))
+        kernels.launch(function, array.size // shape[dim], _threads(shape[dim]), args)
+        return out
+
+    return run
+
+
+own("softmax_single")(_to_single(0, "softmax"))
+own("log_softmax_single")(_to_single(1, "softmax"))
+own("softmax_single_self")(_to_single(0, "softmax_backward"))
+own("log_softmax_single_self")(_to_single(1, "softmax_backward"))
+
+
 @own("native_layer_norm")
 def layer_norm(
     kernels: Any, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float
@@ -390,6 +419,24 @@ def _weighted(plain: Any) -> Any:
 helpers["taper.ops.loss.elementwise", "weighted"] = _weighted
 
 
+def _norm(plain: Any) -> Any:
+    """The length of an array as a vector, without a look at it."""
+
+    def norm(array: Any, order: float, dim: Any, keepdim: bool) -> Any:
+        if array.__class__ is not CudaArray or order != 2 or dim or keepdim:
+            return plain(array, order, dim, keepdim)
+        if array.dtype not in FLOATS:
+            return plain(array, order, dim, keepdim)
+        wide = array.astype(np.float32) if array.itemsize == 2 else array
+        squares: Any = np.add.reduce(wide * wide, axis=None)
+        return np.sqrt(squares).astype(array.dtype, copy=False)
+
+    return norm
+
+
+helpers["taper.ops.reduction.vector_norm", "_norm"] = _norm
+
+
 # --- tables --------------------------------------------------------------------------------------
 
 
@@ -472,12 +519,7 @@ def _or(text: str, function: Any) -> Callable[..., Any]:
     return run
 
 
-_GELU = "(C)0.5 * a * ((C)1 + erf(a * (C)0.7071067811865476))"
-_GELU_SLOPE = (
-    "b * ((C)0.5 * ((C)1 + erf(a * (C)0.7071067811865476))"
-    " + a * exp((C)-0.5 * a * a) * (C)0.3989422804014327)"
-)
-meanings[elements.logistic] = _or("(C)1 / ((C)1 + exp(-a))", elements.logistic)
+meanings[elements.logistic] = _or(LOGISTIC, elements.logistic)
 meanings[special_functions.erf] = _or("erf(a)", special_functions.erf)
 meanings[special_functions.erfc] = _or("erfc(a)", special_functions.erfc)
 meanings[special_functions.erfinv] = _or("erfinv(a)", special_functions.erfinv)
@@ -486,7 +528,7 @@ meanings[special_functions.erfinv] = _or("erfinv(a)", special_functions.erfinv)
 @own("gelu")
 def gelu(kernels: Any, self: Any, *, approximate: str = "none") -> Any:
     """x times the normal distribution function of x."""
-    return kernels.curve(_GELU, (self,)) if approximate == "none" else NotImplemented
+    return kernels.curve(GELU, (self,)) if approximate == "none" else NotImplemented
 
 
 @own("gelu_backward")
@@ -494,7 +536,7 @@ def gelu_gradient(kernels: Any, grad: Any, self: Any, approximate: str) -> Any:
     """The gradient of gelu."""
     if approximate != "none" or grad.__class__ is not CudaArray:
         return NotImplemented
-    return kernels.curve(_GELU_SLOPE, (self, grad))
+    return kernels.curve(GELU_SLOPE, (self, grad))
 
 
 @own("threshold_backward")
@@ -502,4 +544,19 @@ def threshold_gradient(kernels: Any, grad: Any, self: Any, threshold: Any) -> An
     """The gradient of relu."""
     if threshold != 0 or grad.__class__ is not CudaArray or self.__class__ is not CudaArray:
         return NotImplemented
-    return kernels.curve("a <= (C)0 ? (C)0 : b", (self, grad))
+    return kernels.curve(RELU_SLOPE, (self, grad))
+
+
+def _slope(text: str) -> Callable[..., Any]:
+    """A gradient by an expression of the result and the gradient that arrives."""
+
+    def run(kernels: Any, grad_output: Any, output: Any) -> Any:
+        if grad_output.__class__ is not CudaArray or output.__class__ is not CudaArray:
+            return NotImplemented
+        return kernels.curve(text, (output, grad_output))
+
+    return run
+
+
+own("tanh_backward")(_slope("((C)1 - a * a) * b"))
+own("sigmoid_backward")(_slope("((C)1 - a) * a * b"))

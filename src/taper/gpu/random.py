@@ -55,7 +55,7 @@ class Generator:
             return _signed(seed), offset, 0
         draws = next((each for each in graph.before_launch if isinstance(each, Draws)), None)
         if draws is None:
-            draws = Draws(self)
+            draws = Draws(self, graph.place((2,), np.dtype(np.int64)))
             graph.before_launch.append(draws)
         if draws.generator is not self:
             refuse_capture("two generators draw")
@@ -76,9 +76,8 @@ class Generator:
 class Draws:
     """The numbers that a graph draws: where they start is written before each launch."""
 
-    def __init__(self, generator: Generator) -> None:
-        self.generator, self.total = generator, 0
-        self.array = empty((2,), np.dtype(np.int64))
+    def __init__(self, generator: Generator, array: Any) -> None:
+        self.generator, self.total, self.array = generator, 0, array
 
     def count(self, numbers: int) -> int:
         """Return the place of so many numbers among all of the graph."""

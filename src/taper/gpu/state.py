@@ -21,6 +21,15 @@ capturing: Any = None
 # Called once, when the device comes into use: the rooms above make themselves ready.
 at_start: list[Callable[[], None]] = []
 
+
+class Patience(threading.local):
+    """Whether a thread waits for copies from and to pinned memory."""
+
+    waits = True
+
+
+patience = Patience()
+
 _PARTS = (
     "dispatch",
     "ufuncs",
@@ -91,6 +100,15 @@ def start(given: Any = None) -> Any:
                 for each in at_start:
                     each()
     return runtime
+
+
+def unwaited(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function whose copies from and to pinned memory are not waited for."""
+    before, patience.waits = patience.waits, False
+    try:
+        return function(*args)
+    finally:
+        patience.waits = before
 
 
 def is_pinned_array(array: Any) -> bool:

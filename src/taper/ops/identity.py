@@ -41,6 +41,7 @@ _NAMED = """
     index:index.Tensor index_fill:index_fill.int_Scalar index_fill_tensor:index_fill.int_Tensor
     ldexp:ldexp.Tensor masked_fill:masked_fill.Scalar masked_fill_tensor:masked_fill.Tensor
     log_softmax_dim:_log_softmax.default softmax_dim:_softmax.default
+    log_softmax_single:_log_softmax.default softmax_single:_softmax.default
     logsumexp_dim:logsumexp.default search_sorted:searchsorted.Tensor
     _to_integers:_to_copy.default
     multinomial_rows:multinomial.default poisson_each:poisson.default

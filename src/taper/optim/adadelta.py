@@ -68,7 +68,7 @@ class Adadelta(RuleOptimizer):
         eps: added under the roots; also what the first steps start from.
         weight_decay: how much of the parameter is added to its gradient.
         foreach: accepted without effect: there is one way of computing.
-        capturable: for graphs of GPUs; a step refuses it.
+        capturable: keep the count of steps on the GPU, for graphs; the CPU refuses it.
         maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
 

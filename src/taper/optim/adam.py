@@ -91,7 +91,7 @@ class Adam(RuleOptimizer):
         amsgrad: whether to use the largest v so far instead of v.
         foreach, fused: accepted without effect: there is one way of computing.
         maximize: whether to go uphill: g becomes -g.
-        capturable: for graphs of GPUs; a step refuses it.
+        capturable: keep the count of steps on the GPU, for graphs; the CPU refuses it.
         differentiable: whether autograd records the steps themselves.
         decoupled_weight_decay: whether to shrink the parameter itself, as `AdamW` does.
 

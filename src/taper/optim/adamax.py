@@ -68,7 +68,7 @@ class Adamax(RuleOptimizer):
         foreach: accepted without effect: there is one way of computing.
         maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
-        capturable: for graphs of GPUs; a step refuses it.
+        capturable: keep the count of steps on the GPU, for graphs; the CPU refuses it.
 
     Example:
         >>> import taper

@@ -67,7 +67,7 @@ class ASGD(RuleOptimizer):
         foreach: accepted without effect: there is one way of computing.
         maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.
-        capturable: for graphs of GPUs; a step refuses it.
+        capturable: keep the count of steps on the GPU, for graphs; the CPU refuses it.
 
     Example:
         >>> import taper
@@ -81,6 +81,7 @@ class ASGD(RuleOptimizer):
 
     _rule = staticmethod(asgd_rule)
     _numbers = ASGDNumbers
+    _looks_at_numbers = True
     _scalars = ("step", "eta", "mu")
     _late_options = (
         ("foreach", None),

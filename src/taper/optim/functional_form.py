@@ -69,7 +69,8 @@ def _check_ways(
     optimizer: type[RuleOptimizer], group: dict[str, Any], params: Sequence[Tensor]
 ) -> None:
     if params and (group.get("foreach") or group.get("capturable")):
-        optimizer._check_ways(optimizer, group)  # type: ignore[arg-type]
+        can_capture = all([each.is_cuda for each in params])
+        optimizer._check_ways(optimizer, group, can_capture)  # type: ignore[arg-type]
 
 
 def _run_one(

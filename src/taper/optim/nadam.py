@@ -85,7 +85,7 @@ class NAdam(RuleOptimizer):
         decoupled_weight_decay: whether to shrink the parameter itself, as `AdamW` does.
         foreach: accepted without effect: there is one way of computing.
         maximize: whether to go uphill: g becomes -g.
-        capturable: for graphs of GPUs; a step refuses it.
+        capturable: keep the count of steps on the GPU, for graphs; the CPU refuses it.
         differentiable: whether autograd records the steps themselves.
 
     Example:

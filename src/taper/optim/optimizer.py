@@ -443,8 +443,8 @@ def _converted(param: Tensor, group: dict[str, Any], value: Any, key: Any = None
     if isinstance(value, Tensor):
         if key == "step":
             wanted = group.get("capturable") or group.get("fused")
-            return value.to(dtypes.float32) if wanted else value
-        return value.to(param.dtype) if param.is_floating_point() else value
+            return value.to(param.device, dtypes.float32) if wanted else value
+        return value.to(param.device, param.dtype) if param.is_floating_point() else value
     if isinstance(value, dict):
         return {name: _converted(param, group, each, name) for name, each in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):

@@ -17,6 +17,7 @@ from itertools import chain, pairwise
 from operator import attrgetter, is_, itemgetter
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from taper.arrays.native import native
@@ -41,6 +42,7 @@ SMALL, TOGETHER = (8192, BLOCK) if native is None else (sys.maxsize, sys.maxsize
 # The scratch arrays that columns are copied into; those before are spare, and for the gradients.
 FIRST = 4
 _PACKED = (np.dtype(np.float32), np.dtype(np.float64))
+_PACKED_ELSEWHERE = (*_PACKED, np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
 _array = attrgetter("_array")
 _counter = attrgetter("_counter")
@@ -96,7 +98,7 @@ def _run_elsewhere(params: list[Tensor], position: int) -> int:
         if (
             type(array) is not type(first)
             or array.dtype is not first.dtype
-            or array.dtype not in _PACKED
+            or array.dtype not in _PACKED_ELSEWHERE
         ):
             break
         if param._counter is INFERENCE_COUNTER or param._change is not None or not is_key(param):
@@ -169,10 +171,15 @@ class Alone:
                 run_rule(rule, numbers, array, *arrays)
 
         write_through(param, run)
+        self.note(numbers, place)
+
+    def note(self, numbers: Any, place: Place) -> None:
+        """Keep the numbers of the states, and count the writes."""
+        state = self.state
         if state is not None:
             for name, value in zip(self.scalars, numbers.after, strict=True):
                 state[name]._array.fill(value)
-            count_writes(place, tensors)
+            count_writes(place, [state[name] for name in self.names])
         count_writes(place, self.params, numbers.writes)
 
 
@@ -342,6 +349,10 @@ class Pack:
                 for each in zip(self.arrays, grads, *self.of_states, strict=True):
                     if not run_natively(rule, numbers, tuple([[array] for array in each])):
                         run_rule(rule, numbers, *each)
+        self.note(numbers, place)
+
+    def note(self, numbers: Any, place: Place) -> None:
+        """Keep the numbers of the states, and count the writes."""
         for column, value in zip(self.scalars, numbers.after, strict=True):
             column.vector.fill(value)
             column.scatter()

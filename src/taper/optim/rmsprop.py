@@ -81,7 +81,7 @@ class RMSprop(RuleOptimizer):
         weight_decay: how much of the parameter is added to its gradient.
         momentum: how much of the last direction b is kept.
         centered: whether to divide by the standard deviation.
-        capturable: for graphs of GPUs; a step refuses it.
+        capturable: keep the count of steps on the GPU, for graphs; the CPU refuses it.
         foreach: accepted without effect: there is one way of computing.
         maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.

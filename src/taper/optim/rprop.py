@@ -64,7 +64,7 @@ class Rprop(RuleOptimizer):
         lr: the first size s of steps.
         etas: the factors of the size, below and above 1.
         step_sizes: the smallest and the largest size.
-        capturable: for graphs of GPUs; a step refuses it.
+        capturable: keep the count of steps on the GPU, for graphs; the CPU refuses it.
         foreach: accepted without effect: there is one way of computing.
         maximize: whether to go uphill: g becomes -g.
         differentiable: whether autograd records the steps themselves.

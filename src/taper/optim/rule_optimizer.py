@@ -8,12 +8,14 @@ change nothing but what PyTorch refuses for them.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, overload
 
 import numpy as np
 
+from taper.arrays.foreign import is_foreign
 from taper.autograd.grad_mode import set_grad_enabled
 from taper.autograd.interception import announce_write, are_formulas_seen
 from taper.autograd.meta import INFERENCE_COUNTER
@@ -58,6 +60,8 @@ class RuleOptimizer(Optimizer):
         ("params and state_steps", True),
         ("params and state_steps", False),
     )
+    # Whether the coefficients depend on the states of one number in more than arithmetic.
+    _looks_at_numbers: ClassVar[bool] = False
     _foreach_differentiable: ClassVar[bool] = False
     # Whether PyTorch views complex numbers as pairs; those of a conjugate are none.
     _takes_pairs: ClassVar[bool] = True
@@ -104,8 +108,13 @@ class RuleOptimizer(Optimizer):
 
     def _new_state(self, param: Tensor, group: dict[str, Any]) -> None:
         state: dict[str, Any] = self.state[param]
+        on_device = group.get("capturable") and is_foreign(param._array)
         for name, value in zip(self._scalars, self._first_scalars(group), strict=True):
-            state[name] = scalar_state(value)
+            if on_device:
+                dtype = _get_scalar_dtype().numpy
+                state[name] = _capturable().scalar_on_device(value, dtype)
+            else:
+                state[name] = scalar_state(value)
         for name, value in self._arrays(group).items():
             state[name] = array_state(param, value)
 
@@ -131,7 +140,7 @@ class RuleOptimizer(Optimizer):
             groups = [(group, self._unscaled(group, ready)) for group, ready in groups]
         for group, ready in groups:
             if ready and (group["foreach"] or group.get("capturable")):
-                self._check_ways(group)
+                self._check_ways(group, self._can_capture(ready))
         for group, ready in groups:
             if group["differentiable"]:
                 with set_grad_enabled(self.defaults["differentiable"]):
@@ -141,6 +150,8 @@ class RuleOptimizer(Optimizer):
                 shown = step_for(self, group) if seen else None
                 if shown is not None:
                     update_shown(self, group, ready, shown)
+                elif group.get("capturable") and self._scalars and is_foreign(ready[0]._array):
+                    _capturable().update(self, group, ready, place)
                 else:
                     self._update(group, ready, place)
         return loss
@@ -178,12 +189,17 @@ class RuleOptimizer(Optimizer):
             grad._array[...] = grad._array.astype(wide, copy=False) / wide.type(scale.item())
         return ready
 
-    def _check_ways(self, group: dict[str, Any]) -> None:
-        """Refuse the ways of running that PyTorch refuses on the CPU."""
+    def _can_capture(self, ready: list[Tensor]) -> bool:
+        """Tell whether parameters, and the numbers among their states, are on a GPU."""
+        states = [self.state[each]["step"] for each in ready if "step" in self.state.get(each, ())]
+        return all([each.is_cuda for each in (*ready, *states)])
+
+    def _check_ways(self, group: dict[str, Any], can_capture: bool) -> None:
+        """Refuse the ways of running that PyTorch refuses where the parameters are."""
         foreach = group["foreach"]
         if foreach and group["differentiable"] and not self._foreach_differentiable:
             raise AssertionError("_foreach ops don't support autograd")
-        if group.get("capturable") and not group.get("fused"):
+        if group.get("capturable") and not group.get("fused") and not can_capture:
             subject, xla = self._capturable[bool(foreach)]
             devices = [*_CAPTURABLE_DEVICES, "xla"] if xla else _CAPTURABLE_DEVICES
             raise AssertionError(
@@ -295,6 +311,11 @@ class RuleOptimizer(Optimizer):
             differentiable_number(each) if name in cls._differentiable_scalars else each.item()
             for name, each in zip(cls._scalars, scalars, strict=True)
         )
+
+
+def _capturable() -> Any:
+    """Load what keeps the numbers of states on a GPU."""
+    return importlib.import_module("taper.optim.capturable")  # late: for programs with a GPU
 
 
 def keep_recorded(scalars: Sequence[Tensor], values: Sequence[Any]) -> None:

@@ -22,6 +22,7 @@ import ml_dtypes
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.foreign import ForeignArray
 from taper.arrays.strides import is_dense
 from taper.autograd.conjugate import write_through
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
@@ -144,6 +145,9 @@ class Numbers:
 
         For arrays that is a 0-d array: a ufunc takes 0.3 us longer for a Python number.
         """
+        if value.__class__ is not float and isinstance(value, ForeignArray):
+            on_device: Any = value
+            return on_device.astype(self.dtype)
         return value if self.dtype is None else np.array(value, self.dtype)
 
     def option(self, value: Any) -> Any:

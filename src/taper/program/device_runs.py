@@ -1,9 +1,11 @@
 """Programs on a GPU: runs of instructions as graphs, with Python in between only where it must be.
 
 Owns: which instructions go into a graph together, and what a replay checks and does in Python.  The
-first run finds out which instructions can be written into a graph, the second writes graphs and
-launches each at once, later ones launch them.  An instruction that waits for the device, or has
-effects that only Python can have (a step of an optimizer), runs as it is between two graphs.
+first run finds out which instructions can be written into a graph, and lets chains of element-wise
+ones be one; if that has changed the program, the second finds out how much room it needs.  The next
+writes graphs and launches each at once, later ones launch them.  An instruction that waits for the
+device, or has effects that only Python can have (a scheduler), runs as it is between two graphs;
+what a step of an optimizer computes is in a graph, too (`device_steps`).
 """
 
 from __future__ import annotations
@@ -21,11 +23,17 @@ from taper.autograd.meta import AutogradMeta
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import version_counter
 from taper.gpu import state as gpu
+from taper.gpu.array import CudaArray
 from taper.gpu.graphs import Graph, streams
 from taper.program.calls import count_write
+from taper.program.device_fusion import fused
+from taper.program.device_steps import Clip, Step, inside_of, is_clip, is_step
 from taper.program.executor import PlainRunner
 from taper.program.form import Instruction, Program, Value
+from taper.program.graph import KNOWN, UntraceableError
+from taper.program.recomputing import recomputing
 from taper.tensor import Tensor, storage_of, wrap
+from taper.userwarning import warn_user
 
 # Graphs that were written for nothing, or replays whose results somebody still held.
 _MOST_ATTEMPTS = 4
@@ -43,6 +51,8 @@ class DeviceRunner(PlainRunner):
         self.attempts = self.held = 0
         self.room = 0  # the bytes that all instructions together have needed, about
         self.reason = ""
+        self.origins: list[Instruction] = []
+        self.chains: dict[int, list[int]] = {}  # the positions among origins, by identity
 
     def run(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Run the program on the arrays of its inputs; returns those of its results."""
@@ -65,6 +75,8 @@ class DeviceRunner(PlainRunner):
             self.go_on(0, arrays)
         elif self.eager is None:
             self._find_out(arrays)
+        elif not self.room:
+            self._measure(arrays)
         else:
             self.attempts += 1
             gpu.runtime.pool.give_back()  # what was needed to find out
@@ -91,15 +103,31 @@ class DeviceRunner(PlainRunner):
             for number in self.drops[at]:
                 arrays[number] = None
 
+    def _measure(self, arrays: list[Any]) -> None:
+        """Run each instruction as it is, and take note of the room that all need."""
+        pool = gpu.runtime.pool
+        before, self.room = pool.in_use, 1
+        for at, instruction in enumerate(self.instructions):
+            self.current = instruction
+            self.room = max(self.room, pool.in_use - before)
+            self.step(instruction, arrays)
+            for number in self.drops[at]:
+                arrays[number] = None
+
     def _find_out(self, arrays: list[Any]) -> None:
         """Run each instruction as a graph of its own, or as it is if that is not possible."""
         eager = self.eager = set()
+        traced: set[int] = set()
         pool = gpu.runtime.pool
         before = pool.in_use
         for at, instruction in enumerate(self.instructions):
             self.current = instruction
             self.room = max(self.room, pool.in_use - before)
-            if instruction.kind == "python" or not _is_there(instruction, arrays):
+            if is_step(instruction):
+                self.step(instruction, arrays)
+            elif (instruction.kind == "python" and not is_clip(instruction)) or not _is_there(
+                instruction, arrays
+            ):
                 eager.add(at)
                 self.step(instruction, arrays)
             elif instruction.kind == "accumulate" or _is_view(instruction):
@@ -107,8 +135,33 @@ class DeviceRunner(PlainRunner):
             elif not self._tried(instruction, arrays):
                 eager.add(at)
                 self.step(instruction, arrays)
+            elif _is_all_there(instruction, arrays):
+                traced.add(id(instruction))
             for number in self.drops[at]:
                 arrays[number] = None
+        if not self.exact:
+            self._fuse(traced)
+
+    def _fuse(self, traced: set[int]) -> None:
+        """Let chains of element-wise instructions be one; what is cheap is not kept for later."""
+        calls = {id(self.instructions[at]) for at in self.eager or ()}
+        try:
+            program, origins = recomputing(self.program, _is_half)
+            # What runs twice would be found to be the same, and kept: it is a call the second time.
+            first = {id(each): at for at, each in reversed(list(enumerate(origins)))}
+            made, self.chains = fused(
+                program, lambda at: id(origins[at]) in traced and first[id(origins[at])] == at
+            )
+        except Exception as error:
+            self.reason = f"no chains: {type(error).__name__}: {error}"
+            if not isinstance(error, UntraceableError):  # a fault of ours, which must be seen
+                warn_user(f"a captured step runs without chains, slower: {self.reason}")
+            return
+        if not self.chains and len(program.instructions) == len(self.program.instructions):
+            return  # nothing is another
+        self.origins, self.room = origins, 0
+        PlainRunner.__init__(self, made)
+        self.eager = {at for at, each in enumerate(self.instructions) if id(each) in calls}
 
     def _tried(self, instruction: Instruction, arrays: list[Any]) -> bool:
         graph = Graph()
@@ -133,11 +186,15 @@ class DeviceRunner(PlainRunner):
 
     def notes(self) -> dict[int, str]:
         """Say of each instruction, by identity, how it runs."""
-        eager = self.eager or set()
-        return {
-            id(each): "a call" if at in eager else "in a graph"
-            for at, each in enumerate(self.instructions)
-        }
+        eager, found = self.eager or set(), dict[int, str]()
+        for at, each in enumerate(self.instructions):
+            found[id(each)] = "a call" if at in eager else "in a graph"
+            parts = self.chains.get(id(each), [])
+            found |= dict.fromkeys(
+                [id(self.origins[nr]) for nr in parts],
+                f"in a graph, one of a chain of {len(parts)}",
+            )
+        return found
 
     def summary(self) -> str:
         """Say how the program runs, in one line."""
@@ -165,6 +222,21 @@ def _is_there(instruction: Instruction, arrays: list[Any]) -> bool:
     )
 
 
+def _is_all_there(instruction: Instruction, arrays: list[Any]) -> bool:
+    """Whether all operands are arrays on the device, or numbers that never change."""
+    return all(
+        [
+            arrays[each.number].__class__ is CudaArray
+            or (each.origin == "constant" and not each.shape and each.dtype in KNOWN)
+            for each in instruction.operands()
+        ]
+    )
+
+
+def _is_half(value: Value) -> bool:
+    return value.dtype.itemsize == 2
+
+
 def _made(instruction: Instruction) -> list[Value]:
     return [each for each in instruction.outputs if each is not None]
 
@@ -185,6 +257,7 @@ class _Launch:
         self.arrivals: list[Callable[[], None]] = []  # what becomes somebody's gradient
         self.counts: list[Callable[[], None]] = []  # of writes
         self.leaving: list[tuple[Any, int]] = []  # arrays, and how often they are held
+        self.steps: list[Step | Clip] = []  # of Python's calls, what is inside
 
 
 class _Call:
@@ -204,6 +277,7 @@ class Written:
         self.tensors = [each.tensor for each in runner.program.externals]
         self.externals = list(map(_array_of, self.tensors))
         self.launch: _Launch | None = None  # the one that is being written
+        self.arrived: set[int] = set()  # leaves whose gradients the graphs make, by identity
         self.copies_gradients = runner.held >= _MOST_ATTEMPTS
         self.parts_of_graphs = _count_of_graphs(runner)
         self._take_inputs()
@@ -241,6 +315,9 @@ class Written:
 
     def _write(self, instruction: Instruction) -> None:
         runner = self.runner
+        step = inside_of(instruction, lambda: runner.step(instruction, self.arrays))
+        if step is not None and not step.fits(self.arrived):
+            self._let_call()
         if self.at in (runner.eager or ()):
             self._launch_written()
             self._call(instruction)
@@ -251,12 +328,23 @@ class Written:
             self.launch.graph.begin(0 if self.parts_of_graphs > 1 else runner.room)
         if instruction.kind == "accumulate":
             self._accumulate(instruction, self.launch)
+        elif step is not None:
+            step.write()
+            self.launch.steps.append(step)
+            self.launch.graph.before_launch.append(step.prepare)
+            self.launch.arrivals.append(step.finish)
         else:
             owner = getattr(instruction.run, "owner", None)
             runner.step(instruction, self.arrays)
             if owner is not None:
                 place = instruction.place
                 self.launch.counts.append(lambda: count_write(owner, place))
+
+    def _let_call(self) -> None:
+        """Let an instruction that was meant for a graph be a call."""
+        runner = self.runner
+        runner.eager = {*(runner.eager or ()), self.at}
+        self.stays, self.last_uses = _lives(runner)
 
     def _accumulate(self, instruction: Instruction, launch: _Launch) -> None:
         """A gradient arrives; what it is afterwards, it is after each replay."""
@@ -268,6 +356,7 @@ class Written:
             self.runner.step(instruction, self.arrays)
             launch.leaving.append((_root(array), 0))
             return
+        self.arrived.add(id(leaf))
         meta = leaf._autograd_meta
         before = None if meta is None or meta.grad is None else meta.grad
         if before is not None or not self._takes_whole(instruction, leaf):
@@ -409,7 +498,7 @@ class Written:
             grad = None if meta is None or meta.grad is None else meta.grad._array
             if grad is not array:
                 return False
-        return self._is_free(part)
+        return self._is_free(part) and all([each.may_run() for each in part.steps])
 
     def _is_free(self, part: _Launch) -> bool:
         """Whether nobody holds what a graph will write again."""

@@ -40,6 +40,8 @@ class Step:
 class Fusion:
     """Put the nodes that somebody needs into steps."""
 
+    short = SHORT
+
     def __init__(self, graph: Graph, results: list[Node]) -> None:
         self.steps: list[Step] = []
         self.step_of: dict[int, Step] = {}
@@ -82,7 +84,7 @@ class Fusion:
         # Others with as many elements: if they read the same, or are so short that steps count.
         given = {each.root.number for each in node.inputs if each.kind != "number"}
         preferred += [
-            each for each in reversed(candidates[-8:]) if count <= SHORT or given & each.roots
+            each for each in reversed(candidates[-8:]) if count <= self.short or given & each.roots
         ]
         for step in preferred:
             if step.count != count or self._is_for_later(step, node):
@@ -99,7 +101,7 @@ class Fusion:
 
         Computed together with its inputs, it would be kept from forward to backward for nothing.
         """
-        if node.size <= SHORT or node.origin - step.nodes[-1].origin < FAR:
+        if node.size <= self.short or node.origin - step.nodes[-1].origin < FAR:
             return False
         if node.is_again and not step.nodes[0].is_again:
             return True

@@ -7,7 +7,8 @@ Knows neither how an expression was found (`symbols`) nor how it is computed (`f
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -177,6 +178,10 @@ def _common_order(inputs: list[Node], shape: tuple[int, ...]) -> list[int] | Non
 class Graph:
     """The nodes of a program, in an order in which they can be computed."""
 
+    dtypes: frozenset[np.dtype] | tuple[np.dtype, ...] = KNOWN
+    # What operators mean, by name, where that is simpler than what their kernels compute.
+    meanings: ClassVar[dict[str, Callable[..., Any]]] = {}
+
     def __init__(self, exact: bool = False) -> None:
         self.exact = exact
         self.nodes: list[Node] = []
@@ -219,7 +224,7 @@ class Graph:
     def constant(self, value: Any, shape: tuple[int, ...] = ()) -> Node:
         """A number, everywhere in an array of some shape."""
         array = np.asarray(value)
-        if array.ndim or array.dtype not in KNOWN:
+        if array.ndim or array.dtype not in self.dtypes:
             raise UntraceableError(f"a constant of {array.dtype} {array.shape}")
         key = "number", array.tobytes(), array.dtype, shape
         node = self.known.get(key)
@@ -254,11 +259,16 @@ class Graph:
             with np.errstate(all="ignore"):
                 found = np.asarray(what(*[each.detail for each in inputs], dtype=None))
             return self.constant(found.astype(dtype), shape)
-        if dtype not in KNOWN or any(each.dtype not in KNOWN for each in inputs):
+        if dtype not in self.dtypes or any(each.dtype not in self.dtypes for each in inputs):
             raise UntraceableError(f"elements of {dtype}")
         order = _common_order(inputs, shape)
         if order is not None:
             return self._map_turned(what, inputs, dtype, shape, order)
+        self.check_map(what, inputs, dtype)
+        return self.shared("map", what, tuple(inputs), shape, dtype)
+
+    def check_map(self, what: Any, inputs: list[Node], dtype: np.dtype) -> None:
+        """Refuse what groups do not compute, or not well."""
         if any(_is_scattered(each) for each in inputs):
             raise UntraceableError("many elements that lie apart")
         if isinstance(what, np.ufunc):
@@ -267,7 +277,6 @@ class Graph:
                 raise UntraceableError(f"{what.__name__} of {loop}")
         elif what == "where" and dtype not in FLOATS:
             raise UntraceableError(f"a choice of {dtype}")
-        return self.shared("map", what, tuple(inputs), shape, dtype)
 
     def _map_turned(
         self, what: Any, inputs: list[Node], dtype: np.dtype, shape: Any, order: list[int]

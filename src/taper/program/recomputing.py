@@ -11,6 +11,7 @@ takes 3 % of a GPT step.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from taper.program.form import Instruction, Program, Value, values_in
@@ -21,8 +22,8 @@ _APART = 12  # instructions between two uses that is worth it
 
 
 class _Recomputing:
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, is_worth: Callable[[Value], bool]) -> None:
+        self.program, self.is_worth = program, is_worth
         self.values = list(program.values)
         self.instructions = program.instructions
         self.uses: dict[int, list[int]] = {}  # positions at which memory is used
@@ -83,6 +84,7 @@ class _Recomputing:
             and maker.pure
             and maker.name in _CHEAP
             and value.nbytes >= _LARGE
+            and self.is_worth(value)
             and maker.outputs[0] is value
         )
 
@@ -172,6 +174,11 @@ def _read(instruction: Instruction) -> list[Value]:
     return found
 
 
-def recomputing(program: Program) -> tuple[Program, list[Instruction]]:
-    """Return a program that keeps less memory, and for each instruction what it stands for."""
-    return _Recomputing(program).run()
+def recomputing(
+    program: Program, is_worth: Callable[[Value], bool] = lambda value: True
+) -> tuple[Program, list[Instruction]]:
+    """Return a program that keeps less memory, and for each instruction what it stands for.
+
+    What is computed again must be cheap, large, and worth it.
+    """
+    return _Recomputing(program, is_worth).run()

@@ -499,9 +499,13 @@ def stand_in(value: Any) -> Any:
 
 
 def _operator(entry: Op) -> Callable[..., Any]:
-    """An operator as formulas call it: its kernel."""
+    """An operator as formulas call it: its kernel, or what the graph has for it."""
 
     def call(*args: Any, **options: Any) -> Any:
+        first = next((each for each in args if isinstance(each, Symbol)), None)
+        meaning = None if first is None else first.graph.meanings.get(entry.name)
+        if meaning is not None:
+            return meaning(*args, **options)
         options = {("self" if name == "input" else name): each for name, each in options.items()}
         return entry.call(stand_in(entry.kernel), entry.arguments(args, options))
 

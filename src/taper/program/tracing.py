@@ -20,9 +20,11 @@ from taper.program.symbols import Symbol, _operator, _reduced, in_world, symbol
 class Tracer:
     """Write a program down as a graph."""
 
+    graph_class: type[Graph] = Graph
+
     def __init__(self, program: Program, exact: bool = False) -> None:
         self.program = program
-        self.graph = Graph(exact)
+        self.graph = self.graph_class(exact)
         self.bound: dict[int, Node] = {}  # by the numbers of values
         self.memories: dict[int, Node] = {}  # memory as it is now
         self.last_python: tuple[Node, ...] = ()  # the last call that may have written any memory

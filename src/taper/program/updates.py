@@ -25,6 +25,18 @@ from taper.tensor import Tensor
 _ODD = ("differentiable", "foreach", "fused", "capturable")
 
 
+def has_extras(optimizer: RuleOptimizer) -> bool:
+    """Whether a step does more than its rule: hooks, or what a GradScaler has set."""
+    return bool(
+        optimizer._optimizer_step_pre_hooks
+        or optimizer._optimizer_step_post_hooks
+        or _global_optimizer_pre_hooks
+        or _global_optimizer_post_hooks
+        or "found_inf" in optimizer.__dict__
+        or "grad_scale" in optimizer.__dict__
+    )
+
+
 class Update:
     """Stand for `optimizer.step()`: called without arguments."""
 
@@ -36,14 +48,7 @@ class Update:
 
     def __call__(self) -> Any:
         optimizer = self.optimizer
-        if (
-            optimizer._optimizer_step_pre_hooks
-            or optimizer._optimizer_step_post_hooks
-            or _global_optimizer_pre_hooks
-            or _global_optimizer_post_hooks
-            or "found_inf" in optimizer.__dict__
-            or "grad_scale" in optimizer.__dict__
-        ):
+        if has_extras(optimizer):
             return self.otherwise()
         groups = self.groups
         if groups is None or len(groups) != len(optimizer.param_groups):
@@ -138,14 +143,17 @@ class _Group:
         return True
 
 
+def is_plain_step(owner: Any, name: str) -> bool:
+    """Whether a call is the step of an optimizer with a rule, as all of these make it."""
+    return (
+        isinstance(owner, RuleOptimizer)
+        and name.startswith("Optimizer.step#")
+        and type(owner).step is RuleOptimizer.step
+    )
+
+
 def update_call(owner: Any, run: Callable[[], Any], name: str, place: Place) -> Callable[[], Any]:
     """Return what runs a step of an optimizer: the native way where there is one."""
-    if (
-        native is None
-        or not isinstance(owner, RuleOptimizer)
-        or not name.startswith("Optimizer.step#")
-    ):
-        return run
-    if type(owner).step is not RuleOptimizer.step:
+    if native is None or not is_plain_step(owner, name):
         return run
     return Update(owner, run, place)

@@ -31,8 +31,11 @@ __device__ __forceinline__ C block_sum(C x, C *parts) {
     return x;
 }
 
-// A block for each row.  LOG: whether it is log_softmax.
-extern "C" __global__ void softmax(T *out, const T *__restrict__ in, long long length, long long inner) {
+// A block for each row.  LOG: whether it is log_softmax; R: the type of its results.
+#ifndef R
+#define R T
+#endif
+extern "C" __global__ void softmax(R *out, const T *__restrict__ in, long long length, long long inner) {
     __shared__ C parts[32];
     const long long start = (long long)(blockIdx.x / inner) * length * inner + blockIdx.x % inner;
     in += start, out += start;
@@ -45,15 +48,15 @@ extern "C" __global__ void softmax(T *out, const T *__restrict__ in, long long l
 #if LOG
     const C shift = most + log(total);
     for (long long i = threadIdx.x; i < length; i += blockDim.x)
-        out[i * inner] = put<T>((C)load(in[i * inner]) - shift);
+        out[i * inner] = put<R>((C)load(in[i * inner]) - shift);
 #else
     for (long long i = threadIdx.x; i < length; i += blockDim.x)
-        out[i * inner] = put<T>(exp((C)load(in[i * inner]) - most) / total);
+        out[i * inner] = put<R>(exp((C)load(in[i * inner]) - most) / total);
 #endif
 }
 
 extern "C" __global__ void softmax_backward(
-    T *out, const T *__restrict__ grad, const T *__restrict__ result, long long length, long long inner) {
+    T *out, const R *__restrict__ grad, const R *__restrict__ result, long long length, long long inner) {
     __shared__ C parts[32];
     const long long start = (long long)(blockIdx.x / inner) * length * inner + blockIdx.x % inner;
     grad += start, result += start, out += start;

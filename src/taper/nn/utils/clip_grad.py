@@ -7,7 +7,11 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from taper.autograd.grad_mode import no_grad
+from taper.autograd.state import local
+from taper.autograd.views import bump_version
 from taper.device import strided
 from taper.ops.creation.filled import zeros
 from taper.ops.reduction.vector_norm import vector_norm
@@ -100,8 +104,30 @@ def clip_grads_with_norm_(
         tensor([0.6000, 0.8000])
     """
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    for grad in _grads(parameters):
-        grad.mul_(factor)
+    grads = _grads(parameters)
+    if not _scaled_on_device(grads, factor):
+        for grad in grads:
+            grad.mul_(factor)
+
+
+def _scaled_on_device(grads: list[Tensor], factor: Tensor) -> bool:
+    """Scale all gradients by one kernel; False, with nothing done, if they are not for this."""
+    if len(grads) < 2 or local.state.interceptors:
+        return False
+    if not all([type(each) is Tensor and each.is_cuda for each in (*grads, factor)]):
+        return False
+    if any([each._array.dtype is not grads[0]._array.dtype for each in grads]):
+        return False
+    from taper.gpu import rules  # late: for programs with a GPU
+
+    arrays: list[Any] = [each._array for each in grads]
+    wide = np.float64 if arrays[0].itemsize == 8 else np.float32
+    where = factor._array.astype(wide).reshape(1, 1)
+    if not rules.run(rules.SCALE, (arrays,), (None,), where):
+        return False
+    for each in grads:
+        bump_version(each)
+    return True
 
 
 @no_grad()

@@ -322,6 +322,58 @@ def log_softmax(
     return log_softmax_dim(input if dtype is None else input.to(dtype), dim)
 
 
+# --- of half types, in single precision ----------------------------------------------------------
+
+# What PyTorch's autocast calls on a GPU: nothing but the result is in single precision.  The kernel
+# there gives the gradient in `self_dtype` at once.
+
+
+@op(
+    name="softmax_single",
+    label="softmax",
+    node="SoftmaxBackward0",
+    public=False,
+    method=False,
+    layout=ROW_MAJOR,
+)
+def softmax_single(self: Array, dim: int) -> Array:
+    """Compute softmax of a half type with a result in single precision."""
+    return _normalised(self.astype(FLOAT32), dim, False)
+
+
+@derivative(softmax_single, wrt="self")
+def softmax_single_self(grad: Any, result: Any, dim: int, self_dtype: Any) -> Any:
+    return softmax_backward(grad, result, dim)  # in float32; the engine casts it
+
+
+@tangent_of(softmax_single)
+def softmax_single_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    return softmax_backward(self_t.float(), result, dim)
+
+
+@op(
+    name="log_softmax_single",
+    label="log_softmax",
+    node="LogSoftmaxBackward0",
+    public=False,
+    method=False,
+    layout=ROW_MAJOR,
+)
+def log_softmax_single(self: Array, dim: int) -> Array:
+    """Compute log_softmax of a half type with a result in single precision."""
+    return _normalised(self.astype(FLOAT32), dim, True)
+
+
+@derivative(log_softmax_single, wrt="self")
+def log_softmax_single_self(grad: Any, result: Any, dim: int, self_dtype: Any) -> Any:
+    return log_softmax_backward(grad, result, dim)
+
+
+@tangent_of(log_softmax_single)
+def log_softmax_single_tangent(self_t: Tensor, result: Tensor, dim: int) -> Tensor:
+    return self_t.float() - sum_dim(exp(result) * self_t.float(), (dim,), True)
+
+
 # --- as in nn.functional ---------------------------------------------------------------------
 
 

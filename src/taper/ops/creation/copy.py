@@ -30,6 +30,7 @@ from taper.autograd.state import NO_GRAD, local
 from taper.autograd.views import bump_version, check_inplace, requires_grad, wants_grad
 from taper.device import CPU, contiguous_format, preserve_format, strided, usable
 from taper.factory import check_memory_format, refuse
+from taper.gpu.state import unwaited
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.opdef.operands import NUMBERS, broadcast_clash
 from taper.opdef.out_rules import refuse_overlap, refuse_shared_memory
@@ -179,6 +180,8 @@ def to_copy_self(grad: Array) -> Array:
 @op(name="_to_device", node="ToCopyBackward0", tangent=LINEAR, public=False, method=False)
 def to_device(self: Array, where: Any, dtype: Any, memory_format: Any = None) -> Array:
     """Copy to another device."""
+    if memory_format is None and self.dtype is dtype.numpy and self.flags.c_contiguous:
+        return moved(self, where)
     return moved(copied(self, dtype.numpy, memory_format), where)
 
 
@@ -242,9 +245,9 @@ def to(
     Args:
         args: a dtype, a device (and a dtype), or a tensor to imitate; then `non_blocking` and
             `copy`.
-        device: only the CPU is provided.
+        device: where the result is.
         dtype: dtype of the result.
-        non_blocking: has no effect on the CPU.
+        non_blocking: do not wait for a copy between a GPU and pinned memory.
         copy: whether to copy even if nothing changes.
         other: tensor whose dtype and device are taken.
         memory_format: order of the dimensions in memory; by default that of the input.
@@ -267,6 +270,8 @@ def to(
         device, dtype = other.device, other.dtype
     where = None if device is None else usable(device, "to")
     wanted = input.dtype if dtype is None else dtypes.as_dtype(dtype, "to", "dtype", 1)
+    if non_blocking and where is not None:
+        return unwaited(as_type, input, wanted, copy, memory_format, where)
     return as_type(input, wanted, copy, memory_format, where)
 
 
@@ -466,6 +471,8 @@ def cuda(
         raise
     if where.type != "cuda":
         raise RuntimeError("Invalid device, must be cuda device")
+    if non_blocking:
+        return unwaited(as_type, input, input.dtype, False, memory_format, where)
     return as_type(input, input.dtype, False, memory_format, where)
 
 
@@ -539,7 +546,7 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
 
     Args:
         other: tensor that broadcasts to this one; its values are converted to this dtype.
-        non_blocking: has no effect on the CPU.
+        non_blocking: do not wait for a copy between a GPU and pinned memory.
 
     Returns: the tensor itself.
 
@@ -559,7 +566,10 @@ def copy_(self: Tensor, other: Any, non_blocking: bool = False) -> Tensor:
     sources = () if target.dtype.kind in "biu" else (other,)  # integers carry no gradient
     if not needs_record(self, *sources):
         _refuse_source(self, other)
-        write_copy(target, other._array)
+        if non_blocking:
+            unwaited(write_copy, target, other._array)
+        else:
+            write_copy(target, other._array)
         bump_version(self)
         return self
 

@@ -164,7 +164,7 @@ def _plain_arrays(batch: Any) -> list[np.ndarray] | None:
     arrays = [each._array for each in batch]
     shape, dtype = arrays[0].shape, arrays[0].dtype
     for each in arrays:
-        if each.shape != shape or each.dtype is not dtype:
+        if type(each) is not np.ndarray or each.shape != shape or each.dtype is not dtype:
             return None
     return arrays
 
