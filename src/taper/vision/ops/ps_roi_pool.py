@@ -28,10 +28,10 @@ def ps_roi_pool(
 
     >>> import taper
     >>> from taper.vision.ops import ps_roi_pool
-    >>> x = taper.arange(16.0).reshape(1, 4, 2, 2)
+    >>> x = taper.arange(36.0).reshape(1, 4, 3, 3)
     >>> ps_roi_pool(x, [taper.tensor([[0.0, 0, 2, 2]])], 2)
-    tensor([[[[ 0.,  5.],
-              [10., 15.]]]])
+    tensor([[[[ 0., 10.],
+              [21., 31.]]]])
     """
     size = pair(output_size)
 
@@ -45,7 +45,8 @@ def ps_roi_pool(
             step = number(max(end - start, 1)) / number(parts)
             starts = np.floor(np.arange(parts, dtype=number) * step + start).astype(np.int64)
             ends = np.ceil(np.arange(1, parts + 1, dtype=number) * step + start).astype(np.int64)
-            found.append(averaged(starts, ends, length, number))
+            # The last row and column of a picture belong to no part, as in torchvision's forward.
+            found.append(averaged(starts, ends, length - 1, number))
         return found[0], found[1]
 
     return weighted_sums(input, rows_of(boxes), size, sides, is_sensitive=True)
