@@ -124,10 +124,12 @@ static int fitting; /* whether blocks come from the arena of the stream: a graph
 
 /* fit_blocks(expected): from now on; room for so many bytes is taken at once.  None: no longer. */
 PyObject *taper_fit_blocks(PyObject *self, PyObject *expected) {
-    fitting = expected != Py_None;
-    if (!fitting) Py_RETURN_NONE;
+    fitting = 0;
+    if (expected == Py_None) Py_RETURN_NONE;
     const Py_ssize_t size = PyLong_AsSsize_t(expected);
     if (size == -1 && PyErr_Occurred()) return NULL;
+    if (more_room == NULL) return PyErr_Format(PyExc_RuntimeError, "there is no pool of blocks");
+    fitting = 1;
     if (size > 0 && arena_grow(current, (size_t)size & -(size_t)SMALLEST, more_room) < 0) return NULL;
     Py_RETURN_NONE;
 }

@@ -1138,7 +1138,7 @@ class TensorMethods:
 
         Args:
             other: tensor that broadcasts to this one; its values are converted to this dtype.
-            non_blocking: has no effect on the CPU.
+            non_blocking: do not wait for a copy between a GPU and pinned memory.
 
         Returns: the tensor itself.
 
@@ -4657,9 +4657,9 @@ class TensorMethods:
         Args:
             args: a dtype, a device (and a dtype), or a tensor to imitate; then `non_blocking` and
                 `copy`.
-            device: only the CPU is provided.
+            device: where the result is.
             dtype: dtype of the result.
-            non_blocking: has no effect on the CPU.
+            non_blocking: do not wait for a copy between a GPU and pinned memory.
             copy: whether to copy even if nothing changes.
             other: tensor whose dtype and device are taken.
             memory_format: order of the dimensions in memory; by default that of the input.

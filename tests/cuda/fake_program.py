@@ -1,6 +1,7 @@
 """Checks of the seam on the fake device, run in a process of their own: prints what failed.
 
 A process with a device in use is another one than the rest of the suite wants: the device stays.
+Long because: the checks share that process, and the GPU's tests run the same ones.
 """
 
 from __future__ import annotations

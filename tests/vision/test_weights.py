@@ -161,7 +161,13 @@ def test_lists_of_models():
         "vit_b_32",
         "vit_l_32",
     ]
-    packages = (models, models.segmentation, models.video)
+    packages = (
+        models,
+        models.detection,
+        models.optical_flow,
+        models.segmentation,
+        models.video,
+    )
     by_package = [name for each in packages for name in models.list_models(module=each)]
     assert sorted(by_package) == models.list_models()
     assert models.list_models(module=models.resnet) == []  # as torchvision: by package

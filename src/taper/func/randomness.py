@@ -73,7 +73,7 @@ def sized(level: Any, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     _check_allowed(level)
     if level.randomness == "same":
         return run(*args, **kwargs)
-    if "size" in kwargs:
+    if kwargs.get("size") is not None:
         kwargs = {**kwargs, "size": (level.size, *kwargs["size"])}
     elif args and isinstance(args[-1], tuple | list):
         args = (*args[:-1], (level.size, *args[-1]))

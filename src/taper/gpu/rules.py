@@ -37,9 +37,8 @@ SCALE = bytes([2, 0, 0, 1, 0])
 _MOST_BYTES = 3600  # of addresses that travel with a launch
 
 
-def text_of(instructions: bytes, columns: int, constants: int, most: int, dtype: np.dtype) -> str:
-    """The text of a kernel that runs a program over `most` parameters at once."""
-    stored, computed = TYPES[dtype]
+def _body(instructions: bytes, columns: int, constants: int) -> str:
+    """The statements for one element: read its columns, run the program, write what it wrote."""
 
     def name(register: int) -> str:
         if register < columns:
@@ -57,7 +56,7 @@ def text_of(instructions: bytes, columns: int, constants: int, most: int, dtype:
         (written.add if target < columns else temporaries.add)(target)
         lines.append(f"{name(target)} = {_TEXTS[operation].format(a=a, b=b, c=c)};")
     place = "table.row[which].column[{}][i]"
-    body = "\n        ".join(
+    return "\n        ".join(
         [
             *[f"C x{nr} = load({place.format(nr)});" for nr in range(columns)],
             *[f"C {name(each)} = (C)0;" for each in sorted(temporaries)],
@@ -65,6 +64,11 @@ def text_of(instructions: bytes, columns: int, constants: int, most: int, dtype:
             *[f"{place.format(nr)} = put<T>(x{nr});" for nr in sorted(written)],
         ]
     )
+
+
+def text_of(instructions: bytes, columns: int, constants: int, most: int, dtype: np.dtype) -> str:
+    """The text of a kernel that runs a program over `most` parameters at once."""
+    stored, computed = TYPES[dtype]
     numbers = "\n    ".join(
         f"const C n{nr} = where ? where[{nr} * spread + (spread > 1 ? base + which : 0)] "
         f": table.number[{nr}];"
@@ -83,7 +87,7 @@ extern "C" __global__ void update(
     const long long end = min(start + {_CHUNK}, table.row[which].size);
     {numbers}
     for (long long i = start + threadIdx.x; i < end; i += blockDim.x) {{
-        {body}
+        {_body(instructions, columns, constants)}
     }}
 }}
 """

@@ -127,6 +127,11 @@ class Nccl:
     def _on_device(self, array: np.ndarray) -> Any:
         """Return the array as one of CuPy's: on its own memory, or a copy."""
         if is_foreign(array):
+            if self._device.id:
+                raise RuntimeError(
+                    "tensors are on the first GPU that a process sees: let each process see its "
+                    "own, by CUDA_VISIBLE_DEVICES"
+                )
             runtime = state.runtime
             event = runtime.new_event(False, False)
             runtime.record_event(event, runtime.stream)

@@ -392,7 +392,7 @@ def normal_tangent(result):
     arrays=True,
     quick="drawn(new_filled(local.state, None, (size,), dtype, requires_grad, False, generator,"
     " out, layout, device, pin_memory), 'normal', mean, std, False)"
-    " if type(mean) is type(std) is float and std >= 0.0 else None",
+    " if type(mean) is type(std) is float and std >= 0.0 and type(size) is tuple else None",
 )
 def normal(
     mean: Any = None,

@@ -18,7 +18,7 @@ from taper.arrays import special_functions
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR
 from taper.dtypes import dtype
 from taper.factory import refuse_size
-from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op, tangent_of
+from taper.opdef import FLOAT, POINTWISE, SAME, Array, composite, derivative, op
 from taper.opdef.dtype_checks import COMPLEX, NOT_FLOATING, not_implemented
 from taper.ops.elementwise.arithmetic import difference
 from taper.ops.elementwise.unary import exp, log
@@ -201,8 +201,6 @@ def zeta_other_number_self(grad):
     raise no_formula("zeta")
 
 
-@tangent_of(zeta_tensor)
-@tangent_of(zeta_self_number)
 @composite(method=False, public=False)
 def special_zeta(input: Any, other: Any, *, out: Any = None) -> Any:
     """Sum (other + k)**-input over k = 0, 1, ...: Hurwitz' zeta function.
