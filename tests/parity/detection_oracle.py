@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import torch
-
-os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")  # it would compile the pooling of regions
 
 
 def nms(boxes: torch.Tensor, scores: torch.Tensor, iou_threshold: float) -> torch.Tensor:

@@ -17,6 +17,13 @@ torchvision = torchvision_oracle.load()
 detection_oracle.use_nms(torchvision)
 
 
+@pytest.fixture(autouse=True)
+def eager():
+    """Keep torchvision from compiling the pooling of regions, which takes a minute."""
+    with torch.compiler.set_stance("force_eager"):
+        yield
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_recorded_numbers_are_torchvisions(kind):
     found = run(torch, torchvision, kind)
