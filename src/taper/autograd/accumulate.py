@@ -46,6 +46,15 @@ _REMEMBERED = 8
 _SOLE_OWNER = 3
 
 
+def meta_of(tensor: Tensor) -> AutogradMeta:
+    """Return the tensor's AutogradMeta, made on first use."""
+    if tensor._autograd_meta is None:
+        with lock:  # two threads that make one each would lose a gradient
+            if tensor._autograd_meta is None:
+                tensor._autograd_meta = AutogradMeta()
+    return tensor._autograd_meta
+
+
 class AccumulateGrad(BuiltinNode):
     """Adds the gradient that arrives to `variable.grad`."""
 
@@ -196,12 +205,7 @@ def accumulate_simply(leaf: Any, grads: list[Any]) -> bool:
     """
     if leaf._view is not None:
         return False
-    meta = leaf._autograd_meta
-    if meta is None:
-        with lock:  # two threads must not make one each
-            meta = leaf._autograd_meta
-            if meta is None:
-                meta = leaf._autograd_meta = AutogradMeta()
+    meta = meta_of(leaf)
     if meta.hooks or meta.post_accumulate_hooks or meta.accumulator() is not None:
         return False
     if meta.grad_dtype is not UNSET:
@@ -311,9 +315,7 @@ def remember_former(leaf: Tensor, kept: bool) -> None:
 
     `kept`: its AccumulateGrad stays, if it has one, and then expects what it expected.
     """
-    meta = leaf._autograd_meta
-    if meta is None:
-        meta = leaf._autograd_meta = AutogradMeta()
+    meta = meta_of(leaf)
     node = meta.accumulator
     if kept:
         if node() is not None:

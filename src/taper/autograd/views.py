@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.strides import empty_with
-from taper.autograd.accumulate import AccumulateGrad, former_accumulator
+from taper.autograd.accumulate import AccumulateGrad, former_accumulator, meta_of
 from taper.autograd.builtin import BuiltinNode
 from taper.autograd.conjugate import (
     CONJUGATE,
@@ -32,7 +32,6 @@ from taper.autograd.meta import (
     ASK,
     INFERENCE_COUNTER,
     AliasCounter,
-    AutogradMeta,
     Creation,
     VersionCounter,
     ViewRecord,
@@ -42,13 +41,6 @@ from taper.autograd.node import FREED, LIVE, Node, Place
 from taper.autograd.provenance import describe, user_frame
 from taper.autograd.state import INFERENCE, NO_GRAD, State, local
 from taper.tensor import Tensor, element_strides, storage_offset, wrap
-
-
-def meta_of(tensor: Tensor) -> AutogradMeta:
-    """Return the tensor's AutogradMeta, made on first use."""
-    if tensor._autograd_meta is None:
-        tensor._autograd_meta = AutogradMeta()
-    return tensor._autograd_meta
 
 
 def version_counter(tensor: Tensor) -> Any:
@@ -111,17 +103,14 @@ def accumulator(tensor: Tensor, sequence: int | None = None) -> AccumulateGrad |
 
     For a node with a sequence number it is the one of the time when the node was recorded.
     """
-    meta = tensor._autograd_meta
-    if meta is None:
-        meta = tensor._autograd_meta = AutogradMeta()
-    else:
-        if meta.former is not None and sequence is not None:
-            node = former_accumulator(tensor, sequence)
-            if node is not None:
-                return node
-        node = meta.accumulator()
+    meta = meta_of(tensor)
+    if meta.former is not None and sequence is not None:
+        node = former_accumulator(tensor, sequence)
         if node is not None:
             return node
+    node = meta.accumulator()
+    if node is not None:
+        return node
     if tensor._view is not None and not tensor._view.requires_grad:
         # A view made in no_grad mode requires grad through its base, but no gradient reaches it.
         return None
