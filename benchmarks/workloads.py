@@ -99,6 +99,23 @@ def multiplication_chain(torch: Any) -> dict[str, Any]:
     return {**names, "chain": chain, "ones": torch.ones(5, 5)}
 
 
+def gradient_penalty(torch: Any) -> dict[str, Any]:
+    """Return a small network and the square of its gradient by the input, differentiated again."""
+    torch.manual_seed(0)
+    layers = torch.nn.Linear(32, 64), torch.nn.Tanh(), torch.nn.Linear(64, 10)
+    model = torch.nn.Sequential(*layers)
+    x = torch.randn(32, 32, requires_grad=True)
+
+    def loss() -> Any:
+        return model(x).square().mean()
+
+    def step() -> None:
+        (slope,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+        slope.square().mean().backward()
+
+    return {"loss": loss, "weights": list(model.parameters()), "step": step}
+
+
 def variance_fit(torch: Any) -> dict[str, Any]:
     """Return the notes' example: fit a 5x5 weight by the variance of sigmoid(w @ x + b) - label."""
     torch.manual_seed(0)
@@ -231,6 +248,14 @@ def all_workloads() -> list[Workload]:
             prepare="y = chain()",
             bar=0.6,
         ),
+        Workload(
+            "autograd.grad of a perceptron",
+            gradient_penalty,
+            "torch.autograd.grad(y, weights)",
+            prepare="y = loss()",
+            bar=0.6,
+        ),
+        Workload("step: gradient penalty", gradient_penalty, "step()", bar=0.7),
         Workload("Adam, 100 small parameters", many_small_parameters, "optimizer.step()", bar=0.2),
         Workload("a Module call", empty_module, "y = module(x)", limit=1e-6),
         Workload("mul 5x5, no_grad", small_matrices, "y = a * b", recorded=False),

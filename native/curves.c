@@ -44,6 +44,7 @@ typedef void (*Loop)(const Operands *all, npy_intp start, npy_intp stop);
 
 #define SIZE(x) ((x) < 0 ? -(x) : (x))
 #define SMOOTH(size) ((size) < p ? (T)0.5 * (size) * (size) / p : (size) - (T)0.5 * p)
+#define RAMP(x) ((x) + (T)3 < 0 ? (T)0 : (x) + (T)3 > (T)6 ? (T)6 : (x) + (T)3)
 #define BOUNDED(x, most) ((x) < -(most) ? -(most) : (x) > (most) ? (most) : (x))
 
 INLINE float gelu_slope(float x, float wave) {
@@ -75,6 +76,9 @@ SLOPE(huber, SIZE(x - g) <= p ? (T)0.5 * SIZE(x - g) * SIZE(x - g) : p * (SIZE(x
 SLOPE(huber_slope, BOUNDED(x - g, p) * q)
 CURVE(relu, x < 0 ? (T)0 : x)
 CURVE(sign, (T)(x > 0) - (T)(x < 0))
+SLOPE(abs_backward, g *((T)(x > 0) - (T)(x < 0)))
+CURVE(hardswish, x *RAMP(x) / (T)6)
+SLOPE(hardswish_backward, !(x < (T)3) ? g : x <= (T)-3 ? (T)0 : g * (x / (T)3 + (T)0.5))
 CURVE(clamp, x < p ? (p > q ? q : p) : x > q ? q : x)
 CURVE(rsqrt, (T)1 / ROOT(x))
 CURVE(reciprocal, (T)1 / x)
@@ -110,6 +114,9 @@ static const Entry entries[] = {
     ROW(huber_slope, 1),
     ROW(relu, 0),
     ROW(sign, 0),
+    ROW(abs_backward, 1),
+    ROW(hardswish, 0),
+    ROW(hardswish_backward, 1),
     ROW(clamp, 0),
     ROW(rsqrt, 0),
     ROW(reciprocal, 0),

@@ -10,7 +10,7 @@
 
 /* What Python tells about the pass: flags, and functions for what is rare. */
 struct Job {
-    PyObject *task, *state, *needed, *place, *evaluate, *fit, *evaluate_leaf, *run_late_hooks;
+    PyObject *task, *state, *wanted, *needed, *place, *evaluate, *fit, *evaluate_leaf, *run_late_hooks;
     int keep, tensors, watched, leaves;
 };
 
@@ -65,6 +65,99 @@ static int count_incoming(Reached *reached, PyObject *roots, const struct Job *j
         if (failed) return -1;
     }
     return 0;
+}
+
+/* --- a pass for some inputs -------------------------------------------------------------------- */
+
+/* A node whose edges are being followed, up to the next of them. */
+struct Level {
+    Py_ssize_t entry, next;
+    PyObject *edges;
+};
+
+struct Levels {
+    struct Level *all;
+    Py_ssize_t count, room;
+};
+
+/* Enter a node, and begin to follow its edges. */
+static int descend(Reached *reached, struct Levels *levels, PyObject *node, PyObject *targets) {
+    static const struct Job job = {.leaves = 0};
+    if (levels->count == levels->room) {
+        Py_ssize_t room = levels->room ? 2 * levels->room : 32;
+        struct Level *all = PyMem_Realloc(levels->all, (size_t)room * sizeof *all);
+        if (all == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        levels->all = all;
+        levels->room = room;
+    }
+    if (taper_enter(reached, node, 0) < 0) return -1;
+    int leads = PyDict_Contains(targets, node);
+    PyObject *edges = leads < 0 ? NULL : edges_of(node, &job);
+    if (edges == NULL) return -1;
+    reached->entries[reached->count - 1].leads = (char)leads;
+    levels->all[levels->count++] = (struct Level){reached->count - 1, 0, edges};
+    return 0;
+}
+
+/* Follow the next edge of the node at the end; a node leads to a target if one of its edges does. */
+static int follow(Reached *reached, struct Levels *levels, PyObject *targets) {
+    struct Level *level = &levels->all[levels->count - 1];
+    if (level->next == PyTuple_GET_SIZE(level->edges)) {
+        char leads = reached->entries[level->entry].leads;
+        Py_CLEAR(level->edges);
+        if (--levels->count) reached->entries[levels->all[levels->count - 1].entry].leads |= leads;
+        return 0;
+    }
+    PyObject *following = PyTuple_GET_ITEM(level->edges, level->next++);
+    struct Entry *known = following == Py_None ? NULL : find(reached, following);
+    if (known != NULL) reached->entries[level->entry].leads |= known->leads;
+    return following == Py_None || known != NULL ? 0 : descend(reached, levels, following, targets);
+}
+
+/* leading(targets, roots): the nodes on a path from a root to a target, a key of the dict; twin:
+ * `nodes_leading_to`. */
+PyObject *taper_leading(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    if (count != 2 || !PyDict_Check(args[0]) || !PyList_Check(args[1]) || taper_known.tensor == NULL ||
+        taper_known.accumulate_grad == NULL)
+        return PyErr_Format(PyExc_TypeError, "leading(targets, roots)");
+    PyObject *targets = args[0], *roots = PySequence_Tuple(args[1]);
+    Reached *reached = roots == NULL ? NULL : taper_new_reached();
+    struct Levels levels = {NULL, 0, 0};
+    int failed = reached == NULL;
+    for (Py_ssize_t index = 0; !failed && index < PyTuple_GET_SIZE(roots); index++) {
+        PyObject *root = PyTuple_GET_ITEM(roots, index);
+        if (find(reached, root) != NULL) continue;
+        failed = descend(reached, &levels, root, targets) < 0;
+        while (!failed && levels.count) failed = follow(reached, &levels, targets) < 0;
+    }
+    while (levels.count) Py_CLEAR(levels.all[--levels.count].edges);
+    PyMem_Free(levels.all);
+    PyObject *found = failed ? NULL : PySet_New(NULL);
+    for (Py_ssize_t index = 0; found != NULL && index < reached->count; index++)
+        if (reached->entries[index].leads && PySet_Add(found, reached->entries[index].node) < 0) Py_CLEAR(found);
+    Py_XDECREF(reached);
+    Py_XDECREF(roots);
+    return found;
+}
+
+/* Whether Python must look at a node in a pass for some inputs: it is one of them, or not all of its
+ * edges are of interest; -1 with an error. */
+static int is_special(PyObject *node, const struct Job *job) {
+    if (job->needed == Py_None) return 0;
+    int special = PyDict_Contains(job->wanted, node);
+    PyObject *edges = special ? NULL : attribute(node, taper_known.of_node.edges, names.edges);
+    if (special || edges == NULL) return special ? special : -1;
+    special = !PyTuple_Check(edges);
+    for (Py_ssize_t index = 0; !special && index < PyTuple_GET_SIZE(edges); index++) {
+        PyObject *following = PyTuple_GET_ITEM(edges, index);
+        int found = following == Py_None ? 1 : PySet_Contains(job->needed, following);
+        special = found < 0 ? -1 : !found;
+    }
+    Py_DECREF(edges);
+    return special;
 }
 
 /* --- delivering -------------------------------------------------------------------------------- */
@@ -262,7 +355,9 @@ static PyObject *run_node(PyObject *node, PyObject *grads, unsigned long long se
     PyObject *extra = attribute(node, taper_known.of_node.extra, names.extra);
     if (extra == NULL) return NULL;
     Py_DECREF(extra);
-    if (job->watched || job->tensors || extra != Py_None || sequence == LAST ||
+    int special = is_special(node, job);
+    if (special < 0) return NULL;
+    if (job->watched || job->tensors || special || extra != Py_None || sequence == LAST ||
         PyList_GET_SIZE(grads) == 0 || PyList_GET_ITEM(grads, 0) == Py_None) {
         PyObject *arguments[] = {node, grads, job->task};
         return PyObject_Vectorcall(job->evaluate, arguments, 3, NULL);
@@ -363,12 +458,13 @@ static int learn(struct Job *job) {
     if (flag(task, "keep_graph", &job->keep) < 0 || flag(task, "create_graph", &job->tensors) < 0 ||
         flag(task, "watched", &job->watched) < 0 || flag(task, "plain_leaves", &job->leaves) < 0)
         return -1;
-    job->needed = PyObject_GetAttrString(task, "needed");
+    job->wanted = PyObject_GetAttrString(task, "wanted");
+    job->needed = job->wanted == NULL ? NULL : PyObject_GetAttrString(task, "needed");
     job->place = job->needed == NULL ? NULL : PyObject_GetAttrString(task, "place");
     job->evaluate = job->place == NULL ? NULL : PyObject_GetAttrString(task, "evaluate");
     if (job->evaluate == NULL) return -1;
-    if (job->needed == Py_None || PyAnySet_Check(job->needed)) return 0;
-    PyErr_SetString(PyExc_TypeError, "what is needed is a set of nodes");
+    if (job->needed == Py_None || (PyAnySet_Check(job->needed) && PyDict_Check(job->wanted))) return 0;
+    PyErr_SetString(PyExc_TypeError, "what is needed is a set of nodes, what is wanted a dict");
     return -1;
 }
 
@@ -385,6 +481,7 @@ PyObject *taper_run_pass(PyObject *self, PyObject *const *args, Py_ssize_t count
     int failed = reached == NULL || learn(&job) < 0 || count_incoming(reached, roots, &job) < 0 ||
                  PyObject_SetAttrString(job.task, "reached", (PyObject *)reached) < 0 ||
                  run_all(reached, roots, &job) < 0;
+    Py_XDECREF(job.wanted);
     Py_XDECREF(job.needed);
     Py_XDECREF(job.place);
     Py_XDECREF(job.evaluate);

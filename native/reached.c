@@ -50,7 +50,7 @@ int taper_enter(Reached *reached, PyObject *node, Py_ssize_t awaited) {
         }
     }
     if (reached->count == reached->room && grow(reached) < 0) return -1;
-    reached->entries[reached->count] = (struct Entry){held(node), NULL, awaited, outputs, (char)leaf, 0};
+    reached->entries[reached->count] = (struct Entry){held(node), NULL, awaited, outputs, (char)leaf, 0, 0};
     note_place(reached, reached->count++);
     return 0;
 }

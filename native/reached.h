@@ -15,6 +15,7 @@ struct Entry {
     PyObject *received; /* the gradient, of several outputs a list of them; NULL before the first */
     Py_ssize_t awaited, outputs;
     char leaf;
+    char leads;  /* whether a pass for some inputs runs it, see `taper_leading` */
     char summed; /* whether the pass itself has made what was received: it adds to that in place */
 };
 

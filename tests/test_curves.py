@@ -70,6 +70,21 @@ def test_values_that_are_no_numbers() -> None:
     np.testing.assert_array_equal(slope, np.float32([2, 2, 0, 0, 0, 2, 0]))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_straight_curves_bend_where_their_twins_do(dtype: type) -> None:
+    edges = [np.nan, np.inf, -np.inf, 0.0, -0.0, 3.0, -3.0, 2.9999998, -2.9999998, 7.0, -7.0, 1.5]
+    x = np.array(edges, dtype)
+    columns = taper.from_numpy(np.stack([x, x], 1).T)  # which are left to the twins
+    for function in (F.hardswish, taper.abs):
+        results = []
+        for given in (columns, columns.contiguous()):
+            v = given.clone().requires_grad_()
+            y = function(v)
+            y.backward(taper.full_like(v, 0.7))
+            results.append([y.detach().numpy().tobytes("C"), v.grad.numpy().tobytes("C")])
+        assert results[0] == results[1], function
+
+
 def test_an_element_has_one_value_wherever_it_stands() -> None:
     x = np.random.default_rng(0).normal(0, 2, 40_001).astype(np.float32)
     whole = curve("gelu", x)
@@ -92,6 +107,8 @@ def test_operators_agree_with_their_twins(size: int, monkeypatch: pytest.MonkeyP
         "hardtanh": lambda v: F.hardtanh(v, -0.5, 0.25),
         "elu": lambda v: F.elu(v, 0.7),
         "selu": F.selu,
+        "hardswish": F.hardswish,
+        "abs": taper.abs,
         "softplus": lambda v: F.softplus(v, 2, 1.5),
         "smooth_l1": lambda v: F.smooth_l1_loss(v, taper.ones_like(v), beta=0.5),
         "smooth_l1 one by one": lambda v: F.smooth_l1_loss(v, v.detach() * 3, reduction="none"),

@@ -19,6 +19,12 @@ needs_native = pytest.mark.skipif(native is None, reason="the native module is n
 SHAPES = [(), (3,), (2, 3), (2, 1), (1, 3)]
 
 
+def do_without(patch):
+    """Let the Python twins run passes."""
+    patch.setattr(engine, "run_pass", None)
+    patch.setattr(engine, "leading", None)
+
+
 class Noted(Function):
     """Twice its first argument, and thrice; notes what its backward receives."""
 
@@ -173,7 +179,7 @@ def test_random_graphs_run_alike(part, monkeypatch):
     for seed in range(part * 100, part * 100 + 100):
         natively = Graph(seed).run()
         with monkeypatch.context() as patch:
-            patch.setattr(engine, "run_pass", None)
+            do_without(patch)
             assert Graph(seed).run() == natively, seed
         steps += len(natively[0])
     assert steps > 300  # what there is to compare
@@ -186,10 +192,43 @@ def test_passes_that_fail_leave_the_same(part, monkeypatch):
     for seed in range(part * 100, part * 100 + 100):
         natively = Graph(seed, ("plain", "plain", "plain", "fails")).run()
         with monkeypatch.context() as patch:
-            patch.setattr(engine, "run_pass", None)
+            do_without(patch)
             assert Graph(seed, ("plain", "plain", "plain", "fails")).run() == natively, seed
         failed += any(entry[0] == "KeyError" for entry in natively[0])
     assert failed > 5
+
+
+@needs_native
+def test_the_nodes_that_lead_to_some_are_the_same():
+    found = 0
+    for seed in range(300):
+        graph = Graph(seed)
+        nodes = [each.grad_fn for each in graph.tensors if each.grad_fn is not None]
+        roots = graph.rng.choices(nodes[-8:], k=graph.rng.randrange(1, 4))
+        targets = dict.fromkeys(graph.rng.choices(nodes, k=3))
+        leaf = graph.rng.choice(graph.leaves)
+        targets[(leaf * 1).grad_fn.next_functions[0][0]] = None
+        leading = native.leading(targets, roots)
+        assert leading == engine.nodes_leading_to(targets, roots), seed
+        found += len(leading)
+    assert found > 1000
+
+
+@needs_native
+def test_a_pass_for_some_inputs_goes_as_deep_as_any():
+    x = taper.ones((), requires_grad=True)
+    deep = x
+    for _ in range(200_000):
+        deep = deep + x
+    (grad,) = taper.autograd.grad(deep, x)
+    assert grad.item() == 200_001
+
+
+@pytest.mark.parametrize("wrong", [(), ({},), ([], []), ({}, {}), ({}, [1]), ({}, [None])])
+@needs_native
+def test_leading_takes_nodes_only(wrong):
+    with pytest.raises(TypeError):
+        native.leading(*wrong)
 
 
 @needs_native
@@ -197,7 +236,7 @@ def test_passes_that_fail_leave_the_same(part, monkeypatch):
 def test_what_a_pass_reaches_can_be_asked(native_too, monkeypatch):
     """`will_run` knows nodes, those of leaves too, asked for before the pass or in it."""
     if not native_too:
-        monkeypatch.setattr(engine, "run_pass", None)
+        do_without(monkeypatch)
     early, late, other = (taper.ones(2, requires_grad=True) for _ in range(3))
     node = (early * 1).grad_fn.next_functions[0][0]
     product, outside = early * late, (other * 1).grad_fn
@@ -218,7 +257,7 @@ def test_what_a_pass_reaches_can_be_asked(native_too, monkeypatch):
 @pytest.mark.parametrize("native_too", [True, False])
 def test_passes_of_several_threads_over_one_graph(native_too, monkeypatch):
     if not native_too:
-        monkeypatch.setattr(engine, "run_pass", None)
+        do_without(monkeypatch)
     leaves = [taper.ones(3, requires_grad=True) for _ in range(5)]
     total = leaves[0]
     for nr in range(60):
@@ -240,7 +279,7 @@ def test_passes_of_several_threads_over_one_graph(native_too, monkeypatch):
 def test_nothing_of_a_pass_lives_on(native_too, monkeypatch):
     """Neither nodes nor gradients nor what holds them are left, also after an error."""
     if not native_too:
-        monkeypatch.setattr(engine, "run_pass", None)
+        do_without(monkeypatch)
     for way in ("plain", "fails"):
         leaf = taper.ones(2, requires_grad=True)
         first = Noted.apply(leaf * 2, leaf, "noted", [], way)[0]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from taper.arrays.native import native
 from taper.arrays.strides import EVERYTHING, copied_natively
 from taper.arrays.windows import along, at, read, row_major
 
@@ -66,7 +67,7 @@ class Resampling:
     that have one, and so on.  Weights of None are 1.
     """
 
-    __slots__ = ("_dense", "_transposed", "entries", "shape", "taps", "times")
+    __slots__ = ("_dense", "_transposed", "entries", "natively", "shape", "taps", "times")
 
     def __init__(
         self, shape: tuple[int, int], targets: ndarray, sources: ndarray, weights: ndarray | None
@@ -80,6 +81,11 @@ class Resampling:
         targets, sources = targets[order], sources[order]
         weights = None if weights is None else weights[order]
         counts = np.bincount(targets, minlength=shape[0])
+        # For the native module: where a target's sources begin, which they are, their weights.
+        self.natively: tuple[ndarray, ndarray, ndarray] | None = None
+        if weights is not None:
+            starts = np.concatenate([[0], np.cumsum(counts)])
+            self.natively = starts, sources.astype(np.int32), weights
         rank = np.arange(len(targets)) - (np.cumsum(counts) - counts)[targets]
         self.taps: list[tuple[ndarray, Any, ndarray | None]] = []
         for tap in range(int(counts.max(initial=0))):
@@ -113,6 +119,10 @@ class Resampling:
         """Apply the map along one dimension of a row-major array."""
         if self.times and type(array) is ndarray and array.size:
             return (repeated if self.shape[0] > self.shape[1] else added)(array, axis, self.times)
+        if native is not None and self.natively is not None:
+            found: ndarray | None = native.resample(array, axis, *self.natively)
+            if found is not None:
+                return found
         few = self.shape[1] <= _DENSE_LIMIT and array.dtype.kind == "f" and array.size
         if not few or (len(self.taps) == 1 and self.taps[0][2] is None):
             return self._by_taps(array, axis)
@@ -150,10 +160,17 @@ class Resampling:
 
 
 def resampled(array: ndarray, maps: Sequence[Resampling]) -> ndarray:
-    """Apply maps along the last dimensions, those that make the array smaller first."""
+    """Apply maps along the last dimensions, those that make the array smaller first.
+
+    The last dimension is the slowest, so that its turn comes when the array is smallest.
+    """
     array = row_major(array)
     first = array.ndim - len(maps)
-    order = sorted(range(len(maps)), key=lambda nr: (maps[nr].shape[0] / maps[nr].shape[1], -nr))
-    for number in order:
+
+    def turn(nr: int) -> tuple[float, int]:
+        growth = maps[nr].shape[0] / maps[nr].shape[1]
+        return growth, nr if growth < 1 else -nr
+
+    for number in sorted(range(len(maps)), key=turn):
         array = maps[number].apply(array, first + number)
     return array

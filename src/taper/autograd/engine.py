@@ -35,7 +35,7 @@ from taper.autograd.accumulate import AccumulateGrad, accumulate_simply
 from taper.autograd.cuts import IN_BACKWARD
 from taper.autograd.fitting import fit, fit_all, lay_out_sum
 from taper.autograd.hooks import run_post_hooks, run_pre_hooks, run_tensor_hooks
-from taper.autograd.natively import run_pass
+from taper.autograd.natively import leading, run_pass
 from taper.autograd.node import FREED, Node
 from taper.autograd.pass_log import active_logger, log_node
 from taper.autograd.provenance import user_frame
@@ -93,9 +93,9 @@ class GraphTask:
         tape = state.tape
         if tape is not None:
             self.evaluate = tape.recording(self, self.evaluate)
-        seen = self.needed is not None or recorder is not None or self.log is not None
-        seen = seen or tape is not None
+        seen = recorder is not None or self.log is not None or tape is not None
         self.watched = seen or (anomaly.enabled and anomaly.check_nan)
+        seen = seen or self.needed is not None
         self.plain_leaves = not (seen or self.create_graph or state.mode & INFERENCE)
 
     def reached_nodes(self) -> list[Node]:
@@ -134,7 +134,8 @@ def _run(task: GraphTask, state: State) -> dict[int, Any]:
         state.cut = IN_BACKWARD
     try:
         if task.wanted is not None:
-            task.needed = nodes_leading_to(task.wanted, [node for node, _, _ in task.roots])
+            find = leading or nodes_leading_to
+            task.needed = find(task.wanted, [node for node, _, _ in task.roots])
         task.look_around(state)
         if task.recorder is not None and task.recorder.runs_passes:
             task.recorder.run_pass(task, state)

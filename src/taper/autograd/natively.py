@@ -17,8 +17,10 @@ from taper.autograd.state import State
 complete: Callable[..., Any] | None = None  # see `opdef.recording.complete_in_python`
 record: Callable[..., Any] | None = None  # see `opdef.recording.record_in_python`
 run_pass: Callable[..., Any] | None = None  # see `engine.run_in_python`
+leading: Callable[..., Any] | None = None  # see `engine.nodes_leading_to`
 
 if native is not None:
     native.know_nodes(Node, State)
     native.know_leaves(AutogradMeta, AccumulateGrad, nobody, UNSET, lock)
-    complete, record, run_pass = native.complete, native.record, native.run_pass
+    complete, record = native.complete, native.record
+    run_pass, leading = native.run_pass, native.leading

@@ -1,12 +1,11 @@
 """The compiler of the operator table, second half: source text for the nodes of operators.
 
-Owns: what a node keeps, and the specialised text that runs its formulas on arrays and drops what
-was kept.  `compiler` has the other half, the wrappers that fill a node.
+Owns: what a node keeps, and the specialised text that runs its formulas and drops what was kept.
+`compiler` has the other half, the wrappers that fill a node.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,54 +23,45 @@ from taper.opdef.text import (
     saved_properties,
 )
 
+# The ways to run a node: all its edges on arrays, some of them, all or some on Tensors.  For each
+# the last argument, the test for what only `apply_slowly` knows, and how that is called.
+WHOLE, PARTLY, TENSORS = "", "_partly", "_tensors"
+_HEADS = {
+    WHOLE: ("place=None", "node._status", "apply_slowly_once(node, grads, place)"),
+    PARTLY: ("needs", "node._status", "apply_slowly(node, grads, False, needs)"),
+    TENSORS: (
+        "needs=None",
+        "node._status or local.state.interceptors",
+        "apply_slowly(node, grads, True, needs)",
+    ),
+}
 
-def apply_source(op: Op, partly: bool = False) -> str:
-    """The text of `apply`: the formulas on arrays, for the gradients that are wanted.
+
+def apply_source(op: Op, way: str = WHOLE) -> str:
+    """The text of `apply`: the formulas on arrays or Tensors, for the gradients that are wanted.
 
     With a `place` the saved values are dropped as well, which is quicker than in a second call.
-    The variant `partly` is for a pass that needs some of the edges only, and keeps the values.
+    The other ways keep them; `needs` says which edges a pass is for.
     """
     source = Source()
-    if partly:
-        source.add(f"def apply_{op.name}_partly(node, grads, needs):", 0)
-        slow = "return apply_slowly(node, grads, False, needs)"
-    else:
-        source.add(f"def apply_{op.name}(node, grads, place=None):", 0)
-        slow = "return apply_slowly_once(node, grads, place)"
-    source.add(f"if node._status:\n    {slow}")
+    last, rare, slow = _HEADS[way]
+    source.add(f"def apply_{op.name}{way}(node, grads, {last}):", 0)
     params = [p for p in differentiable_params(op) if has_edge(op, p)]
     if any(param.kind == "tensors" for param in params) or op.many_outputs:
         # The number of edges or gradients varies: not worth specialising.
-        source.lines[-2:] = []
-        source.add(slow)
+        source.add(f"return {slow}")
         return source.text()
+    source.add(f"if {rare}:\n    return {slow}")
     source.add("edges = node._edges")
     position = {param.name: index for index, param in enumerate(params)}
+    if way == TENSORS:
+        flags = "".join(f"edges[{index}] is not None, " for index in position.values())
+        source.add(f"if needs is None:\n    needs = ({flags})")
     for name in position:
         source.add(f"g_{name} = None")
     for index, formula in enumerate(op.formulas):
-        condition = " or ".join(f"edges[{position[name]}] is not None" for name in formula.wrt)
-        source.add(f"if {condition}:")
-        arguments = _formula_arguments(source, op, formula, position, partly)
-        targets = ", ".join(f"g_{name}" for name in formula.wrt)
-        call = f"formula_{op.name}_{index}({', '.join(arguments)})"
-        if formula.real is not None:
-            NAMESPACE[f"real_{op.name}_{index}"] = devices.formula(formula.real)
-            quick = f"real_{op.name}_{index}({', '.join(arguments)})"
-            call = f"{quick} if node._dtype is FLOAT32 else {call}"
-        if partly:  # saved values are looked at all the same
-            wanted = " or ".join(f"needs[{position[name]}]" for name in formula.wrt)
-            source.add(f"if {wanted}:", 2)
-        places = "".join(f"{position[name]}, " for name in formula.wrt)
-        source.add(
-            f"try:\n"
-            f"    {targets} = {call}\n"
-            f"except MISREAD as error:\n"
-            f"    {targets}{',' * (len(formula.wrt) == 1)} = "
-            f"rescued_gradients(node, grads, error, ({places}))",
-            2 + partly,
-        )
-    if partly:
+        _add_formula(source, op, index, formula, position, way)
+    if way != WHOLE:
         each = [f"g_{name} if needs[{index}] else None" for name, index in position.items()]
         source.add(f"return ({', '.join(each)},)")
         return source.text()
@@ -88,11 +78,41 @@ def apply_source(op: Op, partly: bool = False) -> str:
     return source.text()
 
 
-def _first_partly(op: Op, node: Any, grads: list[Any], needs: Sequence[bool]) -> Any:
-    """Stands for the variant `partly` of an operator until it is first needed."""
-    function = define(f"apply_{op.name}_partly", apply_source(op, partly=True))
-    op.node_class._apply_partly = staticmethod(function)
-    return function(node, grads, needs)
+def _add_formula(
+    source: Source, op: Op, index: int, formula: Formula, position: dict[str, int], way: str
+) -> None:
+    """Add the call of a formula, behind the look whether an edge is there and wanted."""
+    condition = " or ".join(f"edges[{position[name]}] is not None" for name in formula.wrt)
+    source.add(f"if {condition}:")
+    arguments = ", ".join(_formula_arguments(source, op, formula, position, way))
+    call = f"formula_{op.name}_{index}({arguments})"
+    if formula.real is not None and way != TENSORS:
+        NAMESPACE[f"real_{op.name}_{index}"] = devices.formula(formula.real)
+        call = f"real_{op.name}_{index}({arguments}) if node._dtype is FLOAT32 else {call}"
+    if way != WHOLE:  # saved values are looked at all the same
+        wanted = " or ".join(f"needs[{position[name]}]" for name in formula.wrt)
+        source.add(f"if {wanted}:", 2)
+    targets = ", ".join(f"g_{name}" for name in formula.wrt)
+    places = "".join(f"{position[name]}, " for name in formula.wrt)
+    source.add(
+        f"try:\n"
+        f"    {targets} = {call}\n"
+        f"except MISREAD as error:\n"
+        f"    {targets}{',' * (len(formula.wrt) == 1)} = "
+        f"rescued_gradients(node, grads, error, ({places}))",
+        2 + (way != WHOLE),
+    )
+
+
+def _on_first_use(op: Op, way: str) -> Any:
+    """Return what stands for a rarer way of an operator's node until it is first needed."""
+
+    def first(node: Any, grads: list[Any], needs: Sequence[bool] | None = None) -> Any:
+        function = define(f"apply_{op.name}{way}", apply_source(op, way))
+        setattr(op.node_class, f"_apply{way}", staticmethod(function))
+        return function(node, grads, needs)
+
+    return staticmethod(first)
 
 
 def release_source(op: Op) -> str:
@@ -127,20 +147,14 @@ def _saves_something(op: Op, formula: Formula) -> bool:
 
 
 def _formula_arguments(
-    source: Source, op: Op, formula: Formula, position: dict[str, int], partly: bool
+    source: Source, op: Op, formula: Formula, position: dict[str, int], way: str
 ) -> list[str]:
-    kinds = {param.name: param.kind for param in op.params}
     arguments = []
     for kind, name, what in formula.sources:
         if kind == "grad":
-            if len(op.outputs) > 1 and not formula.accepts_none:
-                source.add(f"grad_{name} = grads[{name}]", 2)
-                source.add(f"if grad_{name} is None:\n    grad_{name} = node.zero_grad({name})", 2)
-                arguments.append(f"grad_{name}")
-            else:
-                arguments.append(f"grads[{name}]")
+            arguments.append(_gradient_argument(source, op, formula, name, way))
         elif kind == "needs":
-            flag = "needs[{}], " if partly else "edges[{}] is not None, "
+            flag = "edges[{}] is not None, " if way == WHOLE else "needs[{}], "
             needs = "".join(flag.format(position[each]) for each in formula.wrt)
             arguments.append(f"({needs})")
         elif kind == "plain":
@@ -148,49 +162,71 @@ def _formula_arguments(
         elif kind == "property":
             arguments.append(f"node.kept_{name}_{what}")
         elif kind == "output":
-            output = op.outputs[name]
-            source.add(
-                f"counter = node.counter_{output}\n"
-                f"if counter is not None and counter.value != node.version_{output}:\n"
-                f"    stale(node, {output!r})",
-                2,
-            )
-            arguments.append(f"node.kept_{output}")
-        elif kinds[name] in SEQUENCES:
-            arguments.append(f"saved_arrays(node, {name!r})")
-        elif kinds[name] == "tensor":
-            source.add(
-                f"a_{name} = node.kept_{name}\n"
-                f"counter = a_{name}._counter\n"
-                f"if counter is not None and counter.value != node.version_{name}:\n"
-                f"    stale(node, {name!r})",
-                2,
-            )
-            arguments.append(f"a_{name}._array")
+            arguments.append(_output_argument(source, op.outputs[name], way))
         else:
+            arguments.append(_input_argument(source, op, name, way))
+    return arguments
+
+
+def _gradient_argument(source: Source, op: Op, formula: Formula, nr: int, way: str) -> str:
+    if formula.accepts_none or (len(op.outputs) == 1 and way != TENSORS):
+        return f"grads[{nr}]"
+    zeros = f"node.zero_grad({nr})"
+    source.add(f"grad_{nr} = grads[{nr}]", 2)
+    made = f"wrap({zeros})" if way == TENSORS else zeros
+    source.add(f"if grad_{nr} is None:\n    grad_{nr} = {made}", 2)
+    return f"grad_{nr}"
+
+
+def _output_argument(source: Source, output: str, way: str) -> str:
+    if way == TENSORS:
+        return f"read_saved(node, {output!r})"
+    source.add(
+        f"counter = node.counter_{output}\n"
+        f"if counter is not None and counter.value != node.version_{output}:\n"
+        f"    stale(node, {output!r})",
+        2,
+    )
+    return f"node.kept_{output}"
+
+
+def _input_argument(source: Source, op: Op, name: str, way: str) -> str:
+    kind = next(param.kind for param in op.params if param.name == name)
+    array = "" if way == TENSORS else "._array"
+    if kind == "tensor":
+        source.add(
+            f"a_{name} = node.kept_{name}\n"
+            f"counter = a_{name}._counter\n"
+            f"if counter is not None and counter.value != node.version_{name}:\n"
+            f"    stale(node, {name!r})",
+            2,
+        )
+        return f"a_{name}{array}"
+    if way == TENSORS:
+        return f"read_saved(node, {name!r})"
+    if kind in SEQUENCES:
+        return f"saved_arrays(node, {name!r})"
+    source.add(
+        f"a_{name} = node.kept_{name}\n"
+        f"if node.version_{name} != {NUMBER_VERSION}:\n"
+        f"    counter = a_{name}._counter\n"
+        f"    if counter is not None and counter.value != node.version_{name}:\n"
+        f"        stale(node, {name!r})\n"
+        f"    a_{name} = a_{name}._array",
+        2,
+    )
+    if kind == "operand":
+        source.add(
+            f"elif node._dtype is FLOAT32:\n"
+            f"    a_{name} = SCALARS32[type(a_{name})].get(a_{name}, a_{name})",
+            2,
+        )
+        if op.upcast == WITH_NUMBERS:
             source.add(
-                f"a_{name} = node.kept_{name}\n"
-                f"if node.version_{name} != {NUMBER_VERSION}:\n"
-                f"    counter = a_{name}._counter\n"
-                f"    if counter is not None and counter.value != node.version_{name}:\n"
-                f"        stale(node, {name!r})\n"
-                f"    a_{name} = a_{name}._array",
+                f"elif node._dtype.itemsize == 2:\n    a_{name} = scalar_array(a_{name}, FLOAT32)",
                 2,
             )
-            if kinds[name] == "operand":
-                source.add(
-                    f"elif node._dtype is FLOAT32:\n"
-                    f"    a_{name} = SCALARS32[type(a_{name})].get(a_{name}, a_{name})",
-                    2,
-                )
-                if op.upcast == WITH_NUMBERS:
-                    source.add(
-                        f"elif node._dtype.itemsize == 2:\n"
-                        f"    a_{name} = scalar_array(a_{name}, FLOAT32)",
-                        2,
-                    )
-            arguments.append(f"a_{name}")
-    return arguments
+    return f"a_{name}"
 
 
 def node_class(op: Op) -> Any:
@@ -215,7 +251,8 @@ def node_class(op: Op) -> Any:
             "_without_grad": frozenset(op.nondifferentiable),
             "_unseen_outputs": frozenset(op.nondifferentiable),
             "_takes_real_part": op.name not in nodes.COMPLEX_STAYS,
-            "_apply_partly": staticmethod(functools.partial(_first_partly, op)),
+            "_apply_partly": _on_first_use(op, PARTLY),
+            "_apply_tensors": _on_first_use(op, TENSORS),
         }
         members.update(nodes.saved_properties_of(op, tensors, outputs, plain))
         if op.node_name in ("CopyBackwards", "NotImplemented"):

@@ -482,6 +482,7 @@ NAMESPACE.update(
     NUMBERS=operands.NUMBERS,
     SCALARS32=operands.SCALARS32,
     apply_slowly=nodes.apply_slowly,
+    read_saved=nodes.read_saved,
     scalar_array=operands.scalar_array,
     apply_slowly_once=nodes.apply_slowly_once,
     MISREAD=nodes.MISREAD,

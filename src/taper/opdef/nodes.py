@@ -3,10 +3,10 @@
 Owns: the base classes of generated node classes, their `_saved_*` attributes, and the formulas of a
 node applied through their names.
 
-Applying has two ways.  `backward` generates text for formulas on arrays, in two variants, for all
-edges of a node and for some.  `apply_slowly` takes everything else: Tensors under
-`create_graph=True`, values that were packed, a varying number of edges.  Tests hold the two equal;
-the text is there because by name the backward of a small `mul` takes 11 us, and not 0.8.
+Applying has two ways.  `backward` generates text in three variants: on arrays for all edges of a
+node and for some, and on Tensors (`create_graph=True`).  `apply_slowly` takes everything else:
+values that were packed, a varying number of edges, passes that somebody sees.  Tests hold the two
+equal; the text is there because by name the backward of a small `mul` takes 11 us, and not 0.8.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class TableNode(BuiltinNode):
     saved_output_names: tuple[str, ...]
     saved_plain_names: tuple[str, ...]
 
-    _apply_partly: ClassVar[Callable[..., Sequence[Any]]]  # `backward` generates it
+    _apply_partly: ClassVar[Callable[..., Sequence[Any]]]  # `backward` generates them
+    _apply_tensors: ClassVar[Callable[..., Sequence[Any]]]
 
     def _run_tensors(self, grads: list[Any]) -> Sequence[Any]:
         state = local.state
@@ -72,12 +73,11 @@ class TableNode(BuiltinNode):
             seen: Sequence[Any] | None = seen_node(self, grads)
             if seen is not None:
                 return seen
-        return apply_slowly(self, grads, True)
+        return type(self)._apply_tensors(self, grads)
 
     def _run_partly(self, grads: list[Any], needs: Sequence[bool], tensors: bool) -> Sequence[Any]:
-        if tensors:
-            return apply_slowly(self, grads, True, needs)
-        return type(self)._apply_partly(self, grads, needs)
+        run = type(self)._apply_tensors if tensors else type(self)._apply_partly
+        return run(self, grads, needs)
 
     def _output_counter(self, nr: int) -> VersionCounter:
         name = self.op.outputs[nr] if nr < len(self.op.outputs) else None
@@ -142,7 +142,7 @@ def apply_slowly(
     needs: Sequence[bool] | None = None,
     call: Callable[[Any, list[Any]], Any] = call_formula,
 ) -> Sequence[Any]:
-    """The formulas of a node on arrays or Tensors, by name; `opbackward.apply_source` unrolls it.
+    """The formulas of a node on arrays or Tensors, by name; `backward.apply_source` unrolls it.
 
     `needs` says which edges are of interest, if not all are; saved values are unpacked all the
     same, as in PyTorch. `call` runs a formula.

@@ -281,6 +281,9 @@ def hardsigmoid_self(grad, self):
 hardsigmoid_in_place = inplace_function(hardsigmoid)
 
 
+_native_hardswish, _native_hardswish_backward = curve("hardswish"), curve("hardswish_backward")
+
+
 @op(
     promote=SAME,
     upcast=True,
@@ -291,6 +294,8 @@ hardsigmoid_in_place = inplace_function(hardsigmoid)
 )
 def hardswish(self: Array) -> Array:
     """Multiply x by hardsigmoid(x)."""
+    if (found := _native_hardswish(self)) is not None:
+        return found
     return np.divide(np.multiply(self, _ramp(self)), scalar_array(6, self.dtype))
 
 
@@ -303,6 +308,8 @@ def hardswish(self: Array) -> Array:
 )
 def hardswish_backward(grad_output: Array, self: Array) -> Array:
     """Compute the gradient of hardswish."""
+    if (found := _native_hardswish_backward(self, grad_output)) is not None:
+        return found
     three = scalar_array(3, self.dtype)
     slope = grad_output * (self / three + scalar_array(0.5, self.dtype))
     return select(~(self < three), grad_output, masked(slope, ~(self <= -three)))

@@ -124,6 +124,7 @@ def abs(self: Array) -> Array:
 
 
 _multiply = settled(np.multiply, ELEMENTWISE)
+_native_abs_backward = curve("abs_backward")
 
 
 @derivative(abs, wrt="self")
@@ -131,6 +132,8 @@ def abs_self(grad, self):
     if grad.__class__ is ndarray and self.dtype.kind == "c":
         # Converted first, a gradient that is repeated has a layout of its own.
         return _multiply(grad.astype(self.dtype), sgn(self))
+    if self.__class__ is ndarray and (found := _native_abs_backward(self, grad)) is not None:
+        return found
     return grad * sgn(self)
 
 
