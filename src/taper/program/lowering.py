@@ -49,7 +49,7 @@ class Runner(PlainRunner):
             self.reason = f"{type(error).__name__}: {error}"
 
     def _lower(self, exact: bool) -> None:
-        program, self.origins = recomputing(self.program)
+        program, self.origins = recomputing(self.program, exact=exact)
         self.trace = Tracer(program, exact)
         self.fusion = Fusion(self.trace.graph, self.trace.results)
         self.plan = Plan(self.fusion, self.trace)
