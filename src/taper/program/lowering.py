@@ -74,8 +74,8 @@ class Runner(PlainRunner):
         if self.handle is not None:
             found = self._run_natively(inputs)
             if found is not None:
-                self.runs += 1
-                if self.runs == COMPILE_AFTER:
+                self.runs = runs = self.runs + 1
+                if runs == COMPILE_AFTER:
                     self._compile()
                 return found
         self.is_in_python = True
