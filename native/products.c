@@ -211,16 +211,46 @@ static npy_intp pieces_of(double work) {
     return pieces;
 }
 
+typedef struct {
+    const Task *of;
+    npy_intp step;
+    float *to;
+} Turning;
+
+static void turn_columns(void *context, npy_intp start, npy_intp stop) {
+    const Turning *all = context;
+    const npy_intp first = start * COLUMNS, last = stop * COLUMNS < all->of->columns ? stop * COLUMNS : all->of->columns;
+    const Matrix from = all->of->right;
+    turn_matrix(all->of->inner, last - first, (const float *)from.data + first * from.step, from.step, all->to + first,
+                all->step);
+}
+
+/* Turn the right matrix of a product over, all threads together: NULL if that is not worth it.  Then each thread
+ * computes rows, which it has mostly written itself and will read again, instead of columns. */
+static float *turned_over(Task *task) {
+    if (!task->by_tiles || !task->right.turned || task->rows < task->columns || pool_threads() < 2 ||
+        task->inner * task->columns > TURNED_AT_ONCE * 2)
+        return NULL;
+    Turning all = {task, turned_step(task->columns), NULL};
+    all.to = scratch_take((size_t)(task->inner * all.step) * sizeof(float));
+    if (all.to == NULL) return NULL;
+    pool_run(turn_columns, &all, (task->columns + COLUMNS - 1) / COLUMNS, 1);
+    task->right = (Matrix){all.to, all.step, 0};
+    return all.to;
+}
+
 /* By columns, parts of the right matrix are turned over once and not in every piece. */
 static void in_pieces(Task *task) {
     const double work = (double)task->rows * (double)task->columns * (double)task->inner;
     const npy_intp pieces = pieces_of(work);
     task->by_tiles = suits_tiles(task->is_double, task->rows, task->inner, task->columns, task->left, task->right);
+    float *turned = pieces > 1 ? turned_over(task) : NULL;
     task->by_rows = task->by_tiles && task->right.turned ? task->columns < pieces * COLUMNS && task->rows >= task->columns
                                                          : task->rows >= task->columns;
     const npy_intp unit = unit_of(task), all = task->by_rows ? task->rows : task->columns;
     const npy_intp strips = (all + unit - 1) / unit;
     products_on_pool(strip, task, strips, (strips + pieces - 1) / pieces);
+    if (turned != NULL) scratch_give(turned);
 }
 
 int product_onto(int is_double, npy_intp rows, npy_intp inner, npy_intp columns, Matrix left, Matrix right,

@@ -102,6 +102,50 @@ static int run_nll_loss_backward(const Call *call, char *const *data, char *cons
     return 1;
 }
 
+/* --- running values of a BatchNorm: (mean, variance, those of the batch, momentum, input) ------------- */
+
+static int is_vector(const Shape *shape, const Shape *like) {
+    return shape != NULL && is_rows(shape, like->type, 1) && shape->lengths[0] == like->lengths[0];
+}
+
+static int suits_running_values(const Call *call) {
+    const Shape *first = given_shape(call, 0), *input = given_shape(call, 5);
+    if (call->args != 6 || call->output_count || first == NULL || input == NULL || !is_real(first) || input->dims < 2 ||
+        call->arg_list[4].plain == NULL || !PyFloat_CheckExact(call->arg_list[4].plain))
+        return 0;
+    for (int nr = 0; nr < 4; nr++)
+        if (!is_vector(given_shape(call, nr), first)) return 0;
+    return input->lengths[1] == first->lengths[0] && input->lengths[1] > 0;
+}
+
+/* Rounded after each operation, as the twin's (`ops/norm/batch.py`) are. */
+#define MOVE(TYPE)                                                                       \
+    for (npy_intp i = 0; i < channels; i++) {                                            \
+        volatile TYPE kept = ((TYPE *)to)[i] * (TYPE)(1.0 - momentum);                   \
+        volatile TYPE step = ((const TYPE *)from)[i] * (TYPE)(momentum * factor);        \
+        ((TYPE *)to)[i] = kept + step;                                                   \
+    }
+
+static void move_towards(int type, char *to, const char *from, npy_intp channels, double momentum, double factor) {
+    if (type == NPY_FLOAT) {
+        MOVE(float)
+    } else {
+        MOVE(double)
+    }
+}
+
+static int run_running_values(const Call *call, char *const *data, char *const *outputs) {
+    const Shape *input = given_shape(call, 5);
+    const npy_intp channels = input->lengths[1];
+    const double momentum = PyFloat_AS_DOUBLE(call->arg_list[4].plain);
+    npy_intp count = 1; /* of a channel */
+    for (int dim = 0; dim < input->dims; dim++) count *= dim == 1 ? 1 : input->lengths[dim];
+    if (count < 2) return 0;
+    move_towards(given_shape(call, 0)->type, data[0], data[2], channels, momentum, 1);
+    move_towards(given_shape(call, 0)->type, data[1], data[3], channels, momentum, (double)count / (double)(count - 1));
+    return 1;
+}
+
 /* --- all kernels -------------------------------------------------------------------------------- */
 
 #define PIECES 16 /* of a call that runs in parts: as many for each of a few threads */
@@ -126,6 +170,7 @@ static const struct {
 } kernels[] = {
     WHOLE(nll_loss),
     WHOLE(nll_loss_backward),
+    WHOLE(running_values),
     IN_PARTS(attention, have_tiles),
     IN_PARTS(attention_backward, have_tiles),
     IN_PARTS(layer_norm, have_tiles),

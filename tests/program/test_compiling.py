@@ -135,3 +135,34 @@ def test_without_a_compiler_nothing_is_compiled(cache, monkeypatch):
     compiling.request("void run(char **r, long count) {}\n", asked.append)
     assert compiling.compiler() is None
     assert asked == [] and not cache.exists()
+
+
+def test_options_of_an_optimizer_may_change_after_many_steps():
+    def trained(wrap):
+        taper.manual_seed(0)
+        weight = taper.randn(40, 30, requires_grad=True)
+        optimizer = taper.optim.SGD([weight], lr=0.1)
+
+        @wrap
+        def step():
+            optimizer.zero_grad()
+            (weight * weight).sum().backward()
+            optimizer.step()
+
+        for nr in range(40):
+            if nr == 26:
+                optimizer.param_groups[0]["lr"] = 0.03
+            if nr == 30:
+                optimizer.param_groups[0]["weight_decay"] = 0.5
+            if nr == 34:
+                with taper.no_grad():
+                    weight.copy_(taper.ones(40, 30))
+            if nr == 37:
+                optimizer.param_groups[0]["maximize"] = True
+            step()
+        return weight.detach().numpy().copy(), weight._version
+
+    found, version = trained(taper.capture(exact=True, strict=True))
+    expected, counted = trained(lambda function: function)
+    assert found.tobytes() == expected.tobytes()
+    assert version == counted

@@ -73,6 +73,17 @@ def test_activations_and_norms_run_twice(kind, names):
 
 
 @needs_native
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_batch_norm_that_runs_again_knows_its_statistics(exact):
+    _, _, captured = trained("images", 3, exact=exact)
+    program = captured._entries[0].runner.trace.program
+    again = [each for each in program.instructions if each.is_again]
+    norms = [each.arguments[5] for each in again if each.name == "native_batch_norm"]
+    assert len(norms) >= 3
+    assert set(norms) == {exact}
+
+
+@needs_native
 @pytest.mark.parametrize("kind", ["images", "rows"])
 def test_the_peak_of_a_step_is_lower_than_in_eager_mode(kind):
     def added(**options):

@@ -120,7 +120,7 @@ def test_parts_and_slices() -> None:
 
 
 @pytest.mark.parametrize("reverse", [True, False])
-@pytest.mark.parametrize("batch", [1, 5, 16, 30])
+@pytest.mark.parametrize("batch", [1, 5, 16, 30, 49])
 def test_lstm_layers(batch: int, reverse: bool) -> None:
     def make() -> Any:
         net = nn.LSTM(6, 20, batch_first=True, bidirectional=reverse)
@@ -138,6 +138,70 @@ def test_lstm_layers(batch: int, reverse: bool) -> None:
         return step, [*weights, *state]
 
     compared(make)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("frozen", ["weight_ih_l0", "weight_hh_l0", "bias_hh_l0"])
+def test_lstm_layers_of_which_a_part_is_frozen(frozen: str, bias: bool) -> None:
+    def make() -> Any:
+        net, x = nn.LSTM(70, 33, bias=bias), taper.randn(25, 7, 70)
+        for name, each in net.named_parameters():
+            each.requires_grad_(name != frozen)
+        weights = [each for each in net.parameters() if each.requires_grad]
+
+        def step() -> Any:
+            fresh(weights)
+            out = net(x)[0]
+            out.square().sum().backward()
+            return out.detach()
+
+        return step, weights
+
+    compared(make)
+
+
+@pytest.mark.parametrize("momentum", [0.1, 0.37])
+@pytest.mark.parametrize("dtype", [taper.float32, taper.float64])
+@pytest.mark.parametrize("shape", [(2, 1), (5, 7), (3, 65, 4), (2, 6, 5, 3)])
+def test_running_values_of_a_batch_norm(shape: Any, dtype: Any, momentum: float) -> None:
+    nets: list[Any] = []
+
+    def make() -> Any:
+        kind = (nn.BatchNorm1d, nn.BatchNorm1d, nn.BatchNorm1d, nn.BatchNorm2d)[len(shape) - 1]
+        net = kind(shape[1], momentum=momentum, dtype=dtype)
+        nets.append(net)
+        x = taper.randn(*shape, dtype=dtype)
+
+        def step() -> Any:
+            fresh(list(net.parameters()))
+            out = net(x)
+            out.square().sum().backward()
+            return out.detach()
+
+        return step, list(net.parameters())
+
+    assert compared(make) == ["running_values"]
+    for one, two in zip(nets[0].buffers(), nets[1].buffers(), strict=True):
+        assert one.numpy().tobytes() == two.numpy().tobytes()
+        assert one._version == two._version
+
+
+def test_running_values_without_weights() -> None:
+    values = [taper.ones(3), taper.ones(3)]
+    x = taper.randn(2, 3)
+
+    @taper.capture(strict=True)
+    def step() -> Any:
+        with taper.no_grad():
+            return F.batch_norm(x, values[0], values[1], training=True, momentum=0.5)
+
+    for _ in range(4):
+        step()
+    expected = [taper.ones(3), taper.ones(3)]
+    for _ in range(4):
+        F.batch_norm(x, expected[0], expected[1], training=True, momentum=0.5)
+    for one, two in zip(values, expected, strict=True):
+        assert one.numpy().tobytes() == two.numpy().tobytes()
 
 
 def test_gelu_and_its_slope_are_fused() -> None:

@@ -103,7 +103,8 @@ class Captured:
                     if entry.refusal is not None:
                         return self._run_in_python(args, kwargs)
                     entry.replays += 1
-                    found = entry.replay([each for each in args if isinstance(each, Tensor)])
+                    tensors = [each for each in args if isinstance(each, Tensor)] if args else []
+                    found = entry.replay(tensors)
                     return self._branch(entry, args, kwargs) if found is UNKNOWN else found
         arguments = Arguments(args, kwargs)
         for entry in self._entries:

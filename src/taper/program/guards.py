@@ -22,12 +22,9 @@ from taper.settings import settings
 from taper.tensor import Tensor
 from taper.utils._pytree import tree_flatten, tree_is_leaf, tree_unflatten
 
-_GLOBAL_HOOKS = (
-    calls.global_forward_pre_hooks,
-    calls.global_forward_hooks,
-    calls.global_backward_pre_hooks,
-    calls.global_backward_hooks,
-)
+_BEFORE, _AFTER = calls.global_forward_pre_hooks, calls.global_forward_hooks
+_BEFORE_BACKWARD = calls.global_backward_pre_hooks
+_AFTER_BACKWARD = calls.global_backward_hooks
 
 
 class Arguments:
@@ -222,5 +219,5 @@ def is_ordinary(state: State) -> bool:
         and not state.transforms
         and not state.saved_hooks
         and state.graph_task is None
-        and not any(_GLOBAL_HOOKS)
+        and not (_BEFORE or _AFTER or _BEFORE_BACKWARD or _AFTER_BACKWARD)
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.native import native
+from taper.program.calls import follow_call
 from taper.program.form import Instruction, Value
 from taper.program.graph import FLOATS, is_row_major
 
@@ -55,6 +56,19 @@ def _nll_loss_backward(instruction: Instruction) -> bool:
         and isinstance(total, Value)
         and _picks(matrix, target, weight, reduction, ignored)
         and _lie_well(instruction)
+    )
+
+
+def _running_values(instruction: Instruction) -> bool:
+    """Whether a BatchNorm moves its running values, all of one dtype that needs no conversion."""
+    mean, _, _, _, momentum, _ = instruction.arguments
+    *vectors, _ = instruction.operands()
+    return (
+        instruction.run is follow_call
+        and momentum.__class__ is float
+        and mean.dtype in FLOATS
+        and all(each.dtype == mean.dtype for each in vectors)
+        and all(is_row_major(each.shape, each.strides, each.dtype.itemsize) for each in vectors)
     )
 
 
@@ -119,6 +133,7 @@ def _select_backward(instruction: Instruction) -> bool:
 _KERNELS: dict[tuple[str, str], tuple[str, Callable[[Instruction], bool]]] = {
     ("op", "nll_loss"): ("nll_loss", _nll_loss),
     ("formula", "NllLossBackward0"): ("nll_loss_backward", _nll_loss_backward),
+    ("write", "batch_norm"): ("running_values", _running_values),
     ("op", "_scaled_dot_product_flash_attention_for_cpu"): ("attention", _attention),
     ("formula", "ScaledDotProductFlashAttentionForCpuBackward0"): (
         "attention_backward",

@@ -65,7 +65,7 @@ class Entry:
             run = functools.partial(run_without_autocast, run, state)
         rng = None if self.backward is None else self.rng()
         try:
-            arrays = run([each._array for each in tensors])
+            arrays = run([each._array for each in tensors] if tensors else [])
         except Exception as error:
             note_place(error, self.runner)
             raise

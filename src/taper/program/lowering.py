@@ -22,6 +22,7 @@ from taper.program.form import Instruction, Program
 from taper.program.fusion import Fusion, members
 from taper.program.plan import GROUP, Plan
 from taper.program.recomputing import recomputing
+from taper.program.reordering import reordering
 from taper.program.text import group_text
 from taper.program.tracing import Tracer
 
@@ -49,7 +50,9 @@ class Runner(PlainRunner):
             self.reason = f"{type(error).__name__}: {error}"
 
     def _lower(self, exact: bool) -> None:
-        program, self.origins = recomputing(self.program)
+        program, before = (self.program, {}) if exact else reordering(self.program)
+        program, origins = recomputing(program, exact=exact)
+        self.origins = [before.get(id(each), each) for each in origins]
         self.trace = Tracer(program, exact)
         self.fusion = Fusion(self.trace.graph, self.trace.results)
         self.plan = Plan(self.fusion, self.trace)
@@ -74,8 +77,8 @@ class Runner(PlainRunner):
         if self.handle is not None:
             found = self._run_natively(inputs)
             if found is not None:
-                self.runs += 1
-                if self.runs == COMPILE_AFTER:
+                self.runs = runs = self.runs + 1
+                if runs == COMPILE_AFTER:
                     self._compile()
                 return found
         self.is_in_python = True

@@ -18,6 +18,7 @@ from taper.ops.recurrent.layers import mkldnn_rnn_layer, mkldnn_rnn_layer_all
 from taper.program.form import Instruction
 
 _FLOAT = np.dtype(np.float32)
+_FEW_ROWS = 48  # of a batch: those of four tasks in native/program_lstm.c
 
 
 def fast_recurrence(instruction: Instruction) -> Callable[..., Any] | None:
@@ -40,14 +41,14 @@ def fast_recurrence(instruction: Instruction) -> Callable[..., Any] | None:
 
 def _layer(input: Any, *arguments: Any) -> Any:
     of_input, of_state, bias, other, hx, cx, reverse, *_ = arguments
-    steps, batch, width = input.shape
+    steps, batch, _ = input.shape
     size = hx.shape[1]
     workspace = np.empty(5 * steps * batch * size, np.float32)
     gates, cells = workspace[: 4 * steps * batch * size], workspace[4 * steps * batch * size :]
-    np.matmul(input.reshape(-1, width), of_input.T, gates.reshape(-1, 4 * size))
     both = np.zeros(4 * size, np.float32) if bias is None else bias + other
     output, state, cell = np.empty((steps, batch, size), np.float32), hx.copy(), cx.copy()
-    if not native.lstm_layer(steps, of_state, both, state, cell, gates, cells, output, reverse):
+    made = gates, cells, output
+    if not native.lstm_layer(input, of_input, of_state, both, state, cell, *made, reverse):
         return mkldnn_rnn_layer.op.forward(input, *arguments)
     return output, state, cell, workspace
 
@@ -65,15 +66,22 @@ def _gradients(input: Any, *arguments: Any) -> Any:
     change, before, rows = (
         np.empty((steps * batch, wide), np.float32) for wide in (4 * size, size, width)
     )
+    targets = _targets(size, width, needs) if batch <= _FEW_ROWS else [None] * 3
     given = (of_state, to_state, cell, workspace[: 4 * count], workspace[4 * count :], hx, cx, grad)
-    if needs[0] or not native.lstm_layer_back(input, *given, change, before, rows, reverse):
+    made = (change, before, rows)
+    if needs[0] or not native.lstm_layer_back(input, *given, *made, reverse, *targets):
         return mkldnn_rnn_layer_all(input, *arguments)
-    found: list[Any] = [None] * 5 + [to_state, cell]
-    if needs[1]:
-        found[1] = np.matmul(change.T, rows)
-    if needs[2]:
-        found[2] = np.matmul(change.T, before)
-    if needs[3] or needs[4]:
-        found[3] = add_blocks(change, (0,), False, change.dtype)
-        found[4] = found[3].copy()
+    if batch > _FEW_ROWS:
+        targets = [np.matmul(change.T, rows), np.matmul(change.T, before)]
+        targets.append(add_blocks(change, (0,), False, change.dtype))
+    other = None if targets[2] is None else targets[2].copy()
+    found = [None, *targets, other, to_state, cell]
     return [each if needed else None for each, needed in zip(found, needs, strict=True)]
+
+
+def _targets(size: int, width: int, needs: Any) -> list[Any]:
+    """Memory for the gradients of both weights and of the biases that are wanted."""
+    wanted = needs[1], needs[2], needs[3] or needs[4]
+    shapes = (4 * size, width), (4 * size, size), (4 * size,)
+    pairs = zip(wanted, shapes, strict=True)
+    return [np.empty(shape, np.float32) if each else None for each, shape in pairs]

@@ -6,6 +6,7 @@ are computed at every step from the options of the group, so a scheduler works.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any
@@ -57,7 +58,7 @@ class Update:
             ]
         if len(groups) == 1:
             group = groups[0]
-            if group.options is optimizer.param_groups[0] and group.update():
+            if group.options is optimizer.param_groups[0] and (group.repeat() or group.update()):
                 return None
         self.groups = None
         return self.otherwise()
@@ -84,10 +85,24 @@ class _Group:
         self.program: Any = None
         self.compiled: dict[bytes, int] = {}  # where the code of a rule is, as a function
         self.runs = 0
+        self.ready: tuple[Any, ...] | None = None  # for `repeat`, where numbers stay the same
         self.is_usual = bool(self.params) and len(self.names) <= 6
         dtypes = {each._array.dtype for each in self.params}
         self.is_usual &= len(dtypes) == 1 and all(each._change is None for each in self.params)
         self.dtype: Any = next(iter(dtypes), None)
+
+    def repeat(self) -> bool:
+        """Run the rule with the numbers of the last time, if nothing has changed since.
+
+        Measured: 0.3 of 4.1 us of a step of 5x5.
+        """
+        options, ready = self.options, self.ready
+        if ready is None or self.optimizer.state is not self.state:
+            return False
+        if self.read(options) != self.values:
+            return False
+        done: bool = native.update_parameters(self.step, options["params"], (), *ready)
+        return done
 
     def update(self) -> bool:
         """Run the rule; False, with nothing done, if the optimizer itself has to."""
@@ -119,18 +134,25 @@ class _Group:
         self.runs += 1
         if self.runs == COMPILE_AFTER:
             self._request(code, len(constants))
+        if done and not self.scalars and self.runs > COMPILE_AFTER:
+            self.ready = after, writes, code, constants, rest, address
         return done
 
     def _request(self, code: bytes, constants: int) -> None:
         """Let the rule be compiled in the background."""
         text = rule_text(code, _OPERATIONS, 2 + len(self.names), constants, self.dtype)
         if text is not None:
-            request(text, lambda found: self.compiled.update({code: address_of(found)}))
+            request(text, functools.partial(self._use, code))
+
+    def _use(self, code: bytes, function: Any) -> None:
+        """Take a rule that was compiled, from the next step on."""
+        self.compiled[code] = address_of(function)
+        self.ready = None
 
     def _look_at(self, values: tuple[Any, ...]) -> bool:
         """Take note of options that have changed; False if they are not for this way."""
         options = self.options
-        self.numbers = None
+        self.numbers = self.ready = None
         if any(isinstance(each, Tensor) for each in values) or any(map(options.get, _ODD)):
             return False
         if isinstance(options.get("betas"), tuple) and isinstance(options["betas"][0], Tensor):
