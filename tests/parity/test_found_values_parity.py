@@ -35,6 +35,14 @@ def gradient(package, function, *values, dtype="float32"):
     return result.detach(), *package.autograd.grad(result.sum(), leaves)
 
 
+def recurrent(package, network, options, dtype):
+    """Return the outputs of a recurrent network."""
+    package.manual_seed(1)  # none of its numbers lies between two halves
+    module = getattr(package.nn, network)(8, 5, 2, **options).to(getattr(package, dtype))
+    return module(package.randn(4, 3, 8).to(getattr(package, dtype)))[0].detach()
+
+
+NUMBERS = [0.75, -1.3, 2.2, 0.41, -0.09, 1.71, -2.63, 0.337, 1.9, -0.52, 3.1, 0.2]
 TANGENTS = [
     f"tangent(p, lambda x: {call}, {primal}, {given})"
     for call in (
@@ -122,7 +130,30 @@ OTHERS = [
     "p.eye(2, dtype=p.complex128).acos().imag.signbit()",
     "p.eye(2, dtype=p.complex64).acos().imag.signbit()",
 ]
-SPACE = {"tangent": tangent, "gradient": gradient, "nan": NAN, "inf": INF}
+HALVES = [
+    f"gradient(p, lambda x: {call}, {NUMBERS}, dtype={dtype!r})"
+    for call in (
+        "x.abs().rsqrt()",
+        "x.asinh()",
+        "x.reshape(4, 3).t().abs().rsqrt()",
+        "p.cat([x] * 3).abs().rsqrt()",
+        "p.atan2(x, p.tensor(1.25))",
+        "p.logaddexp(x, p.tensor(1.25))",
+        "p.logaddexp2(x, p.tensor(-1.5))",
+        "p.ldexp(x, p.tensor(0.5))",
+        "p.pow(x, p.tensor(3))",
+        "p.nn.functional.cosine_embedding_loss("
+        "x.reshape(4, 3), x.reshape(4, 3) * 2 + 1, p.tensor([1, -1, 1, -1]), margin=0.1)",
+    )
+    for dtype in ("bfloat16", "float16")
+] + [
+    f"recurrent(p, {network!r}, {options}, {dtype!r})"
+    for network in ("RNN", "GRU", "LSTM")
+    for options in ({}, {"batch_first": True}, {"bidirectional": True, "bias": False})
+    for dtype in ("bfloat16", "float16")
+    if (network, dtype) != ("LSTM", "bfloat16")  # computed in float32 by oneDNN
+]
+SPACE = {"recurrent": recurrent, "tangent": tangent, "gradient": gradient, "nan": NAN, "inf": INF}
 
 
 def check(ours, theirs):
@@ -138,6 +169,6 @@ def check(ours, theirs):
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script", "ignore:Casting complex")
-@pytest.mark.parametrize("text", [*TANGENTS, *MIXED, *EMPTY, *OTHERS])
+@pytest.mark.parametrize("text", [*TANGENTS, *MIXED, *EMPTY, *OTHERS, *HALVES])
 def test_both_packages_give_the_same(text):
     check(*(eval(text, {"p": each, **SPACE}) for each in (taper, torch)))

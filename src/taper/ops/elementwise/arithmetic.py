@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import FLOAT32, LOW_PRECISION, is_low
-from taper.arrays.foreign import has_elements, is_array
+from taper.arrays.foreign import has_elements
 from taper.arrays.layouts import ELEMENTWISE, settled
 from taper.arrays.reduction import ABSENT
 from taper.opdef import (
@@ -366,14 +366,18 @@ def div_true_self(grad, other):
     return grad / conj(other)
 
 
-def _rounded_like(self: Any, other: Any) -> Any:
-    """Return what has no dimensions in the half precision of the other operand of a formula."""
-    return self.astype(other.dtype) if is_low(other) and is_array(self) else self
+def rounded_like(values: Any, other: Any) -> Any:
+    """Return an operand of a formula in the half precision of another: arrays or Tensors.
+
+    NumPy would compute in float32 beside one without dimensions.
+    """
+    low = is_low(other) and not isinstance(values, Tensor)
+    return np.asarray(values).astype(other.dtype) if low else values
 
 
 @derivative(div_true, wrt="other")
 def div_true_other(grad, self, other):
-    share = (_rounded_like(self, other) / other) / other
+    share = (rounded_like(self, other) / other) / other
     return -grad * conj(share)
 
 
