@@ -6,6 +6,7 @@ An expression gives a tensor or a tuple of them; half precision is compared to t
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -40,6 +41,17 @@ def recurrent(package, network, options, dtype):
     package.manual_seed(1)  # none of its numbers lies between two halves
     module = getattr(package.nn, network)(8, 5, 2, **options).to(getattr(package, dtype))
     return module(package.randn(4, 3, 8).to(getattr(package, dtype)))[0].detach()
+
+
+def grown(package, view, size):
+    """Return tensors on one storage after `out=` needed a larger one, and after another write."""
+    base = package.arange(6.0).reshape(3, 2)
+    out = view(base)
+    with warnings.catch_warnings(action="ignore"):
+        package.add(package.arange(float(size)), 10, out=out)
+    before = base.clone(), out.clone(), package.tensor(out.storage_offset())
+    out.mul_(2)
+    return *before, base.clone()
 
 
 NUMBERS = [0.75, -1.3, 2.2, 0.41, -0.09, 1.71, -2.63, 0.337, 1.9, -0.52, 3.1, 0.2]
@@ -130,6 +142,11 @@ OTHERS = [
     "p.eye(2, dtype=p.complex128).acos().imag.signbit()",
     "p.eye(2, dtype=p.complex64).acos().imag.signbit()",
 ]
+GROWN = [
+    f"grown(p, lambda x: {view}, {size})"
+    for view in ("x", "x[1:]", "x.view(6)", "x.t()", "x[2:1]", "x[:, 1:1]", "x[3:]")
+    for size in (0, 2, 4, 9)
+]
 HALVES = [
     f"gradient(p, lambda x: {call}, {NUMBERS}, dtype={dtype!r})"
     for call in (
@@ -153,7 +170,14 @@ HALVES = [
     for dtype in ("bfloat16", "float16")
     if (network, dtype) != ("LSTM", "bfloat16")  # computed in float32 by oneDNN
 ]
-SPACE = {"recurrent": recurrent, "tangent": tangent, "gradient": gradient, "nan": NAN, "inf": INF}
+SPACE = {
+    "grown": grown,
+    "recurrent": recurrent,
+    "tangent": tangent,
+    "gradient": gradient,
+    "nan": NAN,
+    "inf": INF,
+}
 
 
 def check(ours, theirs):
@@ -169,6 +193,6 @@ def check(ours, theirs):
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script", "ignore:Casting complex")
-@pytest.mark.parametrize("text", [*TANGENTS, *MIXED, *EMPTY, *OTHERS, *HALVES])
+@pytest.mark.parametrize("text", [*TANGENTS, *MIXED, *EMPTY, *OTHERS, *GROWN, *HALVES])
 def test_both_packages_give_the_same(text):
     check(*(eval(text, {"p": each, **SPACE}) for each in (taper, torch)))
