@@ -307,7 +307,7 @@ def storage_offset(array: np.ndarray) -> int:
     """Return how many elements lie between the start of the storage and the array's first."""
     if isinstance(array, ForeignArray):
         return array.offset // array.itemsize
-    if array.base is None or not array.size:
+    if array.base is None:
         return 0
     owner = storage_of(array)
     return (array.ctypes.data - owner.ctypes.data) // array.itemsize

@@ -92,8 +92,9 @@ def _both(a: ndarray, x: ndarray) -> tuple[ndarray, ndarray]:
         if mask.any():
             found = function(a[mask], x[mask])
             computed[mask], other[mask] = found, 1 - found
-    nothing = ((x == 0) & (a > 0)) | (np.isposinf(a) & (x >= 0) & ~np.isinf(x))
-    whole = ((a == 0) & (x > 0)) | (np.isposinf(x) & (a > 0) & ~np.isinf(a))
+    # Beside NaN, zero and infinity decide as in PyTorch.
+    nothing = ((x == 0) & ~(a <= 0)) | (np.isposinf(a) & ~(x < 0) & ~np.isinf(x))
+    whole = ((a == 0) & (x > 0)) | (np.isposinf(x) & ~(a <= 0) & ~np.isinf(a))
     for mask, low, high in ((nothing, 0.0, 1.0), (whole, 1.0, 0.0)):
         lower[mask], upper[mask] = low, high
     return lower, upper

@@ -82,10 +82,10 @@ def resized(
         return larger, larger.reshape(-1)[array.size :]
     memory = all_bytes(array)
     itemsize = array.itemsize
-    start = array.ctypes.data - memory.ctypes.data if array.size else 0
+    start = array.ctypes.data - memory.ctypes.data
     needed = start + math.prod(shape) * itemsize
     kept = memory.nbytes
-    if needed > kept or not array.size:
+    if needed > kept:
         larger = np.empty(needed, BYTE)
         kept = min(kept, needed)
         larger[:kept] = memory[:kept]
@@ -105,10 +105,10 @@ def on_bytes(
     if isinstance(memory, ForeignArray):
         found: np.ndarray = memory.place.on_storage(memory.storage, dtype, offset, shape, strides)
         return found
-    if 0 in shape:
-        return np.empty(shape, dtype)
     steps = tuple([step * dtype.itemsize for step in strides])
     start = offset * dtype.itemsize
+    if 0 in shape:  # may lie anywhere, but not behind the memory
+        return np.ndarray(shape, dtype, memory, max(min(start, memory.nbytes), 0), steps)
     needed = start + extent(shape, steps, dtype.itemsize)
     if min(steps, default=0) < 0 or start < 0 or needed > memory.nbytes:
         raise RuntimeError(

@@ -18,6 +18,7 @@ from numpy import ndarray
 
 from taper.arrays.elements import FLOAT32, ONE, in_blocks, select
 from taper.arrays.native import curve, native
+from taper.dtypes import get_default_dtype
 
 _FEW = 200  # up to here Python's `math` is faster than forty array operations
 
@@ -45,10 +46,11 @@ def _by_math(function: Callable[[float], float], x: ndarray) -> ndarray:
 
 
 def _in_double(function: Callable[[ndarray], ndarray], x: ndarray) -> ndarray:
-    """Return a float64 function on an array of any real floating point dtype."""
+    """Return a float64 function on an array of any real dtype; integers give the default dtype."""
     if x.dtype == np.float64:
         return function(x)
-    return np.asarray(function(np.asarray(x, np.float64))).astype(x.dtype)
+    dtype = get_default_dtype().numpy if x.dtype.kind in "biu" else x.dtype
+    return np.asarray(function(np.asarray(x, np.float64))).astype(dtype)
 
 
 # --- error function --------------------------------------------------------------------------

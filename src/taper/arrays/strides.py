@@ -51,17 +51,20 @@ def strided(
         except (TypeError, ValueError):
             pass  # the view reaches outside the array, though perhaps not outside its memory
     owner = owner_of(array)
-    if 0 in shape:
-        return within(owner, shape, strides, 0, dtype)
     return within(owner, shape, strides, array.ctypes.data - owner.ctypes.data + offset, dtype)
 
 
 def within(
     owner: ndarray, shape: Shape, strides: Shape, offset: int, dtype: np.dtype[Any]
 ) -> ndarray:
-    """Return a view of the memory of `owner` that starts `offset` bytes after its first element."""
+    """Return a view of the memory of `owner` that starts `offset` bytes after its first element.
+
+    NumPy allows no view without elements behind the end of the memory: it lies at the end.
+    """
     if not owner.flags.forc:
         owner = owner.ravel("K")
+    if offset > owner.nbytes and 0 in shape:
+        offset = owner.nbytes
     return ndarray(shape, dtype, owner, offset, strides)
 
 

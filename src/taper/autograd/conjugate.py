@@ -9,6 +9,8 @@ that writes calls `write_through`.  Knows tensors only; `views` says how it beco
 from __future__ import annotations
 
 import functools
+import gc
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +18,8 @@ import numpy as np
 
 from taper.arrays.foreign import as_array
 from taper.arrays.layouts import PRESERVED
-from taper.arrays.strides import in_rows
+from taper.arrays.memory import resized
+from taper.arrays.strides import in_rows, owner_of
 from taper.autograd.meta import INFERENCE_COUNTER, SharedCounter, VersionCounter
 from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.tensor import Tensor, wrap
@@ -186,6 +189,41 @@ def look_at(tensor: Any, memory: np.ndarray) -> None:
         tensor._array = memory
     else:
         tensor._memory = memory
+
+
+def resize(tensor: Tensor, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """Give a tensor another shape in place, and return its new elements, which are undefined.
+
+    If its storage is too small, all tensors that look at that look at a larger copy afterwards.
+    """
+    array = memory_of(tensor)
+    owner = owner_of(array)
+    memory, fresh = resized(array, shape, strides)
+    look_at(tensor, memory)
+    del array
+    grown = owner_of(memory)
+    if memory.__class__ is not np.ndarray or not grown.nbytes > owner.nbytes > 0:
+        return fresh
+    if sys.getrefcount(owner) > _OURS:
+        _move(owner, grown)
+    return fresh
+
+
+_OURS = 2  # a name here and the argument of `getrefcount`
+
+
+def _move(owner: np.ndarray, memory: np.ndarray) -> None:
+    """Let all tensors that look at the memory of `owner` look at its copy, `memory`."""
+    start = owner.ctypes.data
+    for each in gc.get_objects():
+        if issubclass(type(each), Tensor):  # `isinstance` would run code of other objects
+            try:
+                array = memory_of(each)
+            except AttributeError:  # a DTensor has no array of its own
+                continue
+            if owner_of(array) is owner:
+                offset = array.ctypes.data - start
+                look_at(each, np.ndarray(array.shape, array.dtype, memory, offset, array.strides))
 
 
 def show(tensor: Tensor, memory: np.ndarray, change: Any) -> None:

@@ -22,6 +22,7 @@ from taper.autograd.duals import (
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import DUAL, INTERCEPT, NO_GRAD, local
 from taper.autograd.views import requires_grad
+from taper.dtypes import promote_types
 from taper.opdef import LINEAR, MULTILINEAR, POINTWISE, TENSOR_KINDS, Op
 from taper.tensor import Tensor, geometry
 
@@ -72,10 +73,9 @@ def propagate(op: Op, arguments: tuple[Any, ...], outputs: Sequence[Tensor]) -> 
     own = _has_own_dtype(arguments)
     for output, found in zip(outputs, several, strict=False):
         if found is not None and _can_have_one(output):
-            same = found.dtype.is_complex == output.dtype.is_complex
-            kept = op.tangent != POINTWISE if found.dtype.is_complex else op.tangent == LINEAR
-            keeps = own and (same or kept)
-            set_tangent(output, laid_out(_fitted(found, output, keeps), output))
+            if own and (dtype := _common_dtype(op, arguments, found, output)) != found.dtype:
+                found = found.to(dtype)
+            set_tangent(output, laid_out(_fitted(found, output, own), output))
 
 
 # Operators that PyTorch gives a number as a tensor, which autograd sees.
@@ -105,6 +105,23 @@ def _has_own_dtype(arguments: tuple[Any, ...]) -> bool:
             if found is not None and found._array.dtype != each._array.dtype:
                 return True
     return False
+
+
+def _common_dtype(op: Op, arguments: tuple[Any, ...], found: Tensor, output: Tensor) -> Any:
+    """Return the dtype of a tangent where one was given that has not the dtype of its tensor.
+
+    Zeros of its dtype stand for the tangent of an operand that has none.  An element-wise formula
+    in complex numbers gives a conjugate view, which is copied into memory like the output's.
+    """
+    if op.tangent == LINEAR:
+        return found.dtype
+    pairs = zip(op.params, arguments, strict=True)
+    operands = [value for param, value in pairs if op.formula_for(param.name) is not None]
+    if len(operands) > 1:
+        constant = any(tangent(each) is None for each in _flat(operands))
+        return promote_types(found.dtype, output.dtype) if constant else found.dtype
+    copied = op.tangent == POINTWISE and found.dtype.is_complex
+    return output.dtype if copied else found.dtype
 
 
 def _can_have_one(tensor: Tensor) -> bool:
@@ -226,8 +243,6 @@ def _outputs(op: Op, arguments: tuple[Any, ...]) -> Sequence[Tensor]:
 
 def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
     """Put tangents in place of the tensors, zero where there is none."""
-    found = [each for each in map(tangent, _flat(arguments)) if each is not None]
-    real = _has_own_dtype(arguments) and not found[0].dtype.is_complex
     replaced = []
     for param, value in zip(op.params, arguments, strict=True):
         if param.kind not in TENSOR_KINDS or op.formula_for(param.name) is None or value is None:
@@ -235,16 +250,13 @@ def _linear_arguments(op: Op, arguments: tuple[Any, ...]) -> list[Any]:
         elif param.kind == "tensors":
             replaced.append([_or_zero(each) for each in value])
         else:
-            replaced.append(_or_zero(value, real) if isinstance(value, Tensor) else 0)
+            replaced.append(_or_zero(value) if isinstance(value, Tensor) else 0)
     return replaced
 
 
-def _or_zero(value: Tensor, real: bool = False) -> Tensor:
+def _or_zero(value: Tensor) -> Tensor:
     found = tangent(value)
-    if found is not None:
-        return found
-    value = value.detach()
-    return (value.real if real else value).new_zeros(value._array.shape)
+    return value.detach().new_zeros(value._array.shape) if found is None else found
 
 
 def _pointwise(

@@ -14,12 +14,11 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.foreign import device_of, has_elements, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
-from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
 from taper.arrays.strides import broadcast_clash, preserved_strides
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
-from taper.autograd.conjugate import look_at, memory_of, write_through
+from taper.autograd.conjugate import memory_of, resize, write_through
 from taper.autograd.interception import Call, announce_write, intercept
 from taper.autograd.meta import INFERENCE_COUNTER, Creation
 from taper.autograd.probes import Unimplemented
@@ -468,7 +467,7 @@ def write_out(out: Tensor, result: np.ndarray) -> None:
     """Put a result into an `out=` tensor."""
     if out._array.shape != result.shape:
         strides = preserved_strides(result.shape, element_strides(result))
-        look_at(out, resized(memory_of(out), result.shape, strides)[0])
+        resize(out, result.shape, strides)
     write_through(out, functools.partial(np.copyto, src=result, casting="unsafe"))
     bump_version(out)
 

@@ -17,6 +17,7 @@ from taper import dtypes
 from taper.arrays.foreign import ForeignArray, not_numpy
 from taper.arrays.memory import adopt
 from taper.arrays.scalars import element, stored
+from taper.arrays.strides import overlaps
 from taper.autograd.conjugate import NEGATIVE
 from taper.autograd.state import NO_GRAD, PACKAGE, local
 from taper.autograd.tangents import tangent
@@ -288,6 +289,11 @@ def _write_each(
     _refuse_history(function, target, *others)
     array, which = target._array, target.dtype
     arrays = [_expanded(each._array, array.shape) for each in others]
+    if overlaps(array.shape, array.strides):  # what is written is read again
+        for place in np.ndindex(array.shape):
+            values = [each[place].item() for each in (array, *arrays)]
+            array[place] = stored(element(callable(*values), which), which)
+        return target
     flat = [each.ravel().tolist() for each in (array, *arrays)]
     results = [element(callable(*values), which) for values in zip(*flat, strict=True)]
     array[...] = stored(results, which).reshape(array.shape)

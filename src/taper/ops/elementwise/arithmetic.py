@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from taper import dtypes
 from taper.arrays.elements import FLOAT32, LOW_PRECISION, is_low
-from taper.arrays.foreign import has_elements, is_array
+from taper.arrays.foreign import has_elements
 from taper.arrays.layouts import ELEMENTWISE, settled
 from taper.arrays.reduction import ABSENT
 from taper.opdef import (
@@ -33,6 +33,7 @@ from taper.opdef import (
     derivative,
     inplace_function,
     op,
+    tangent_of,
 )
 from taper.opdef.dtype_checks import BOOL, COMPLEX, WIDE, no_negation, not_implemented
 from taper.opdef.in_place import refused_in_place
@@ -348,7 +349,6 @@ alias("multiply", mul)
     label="div",
     node="DivBackward0",
     promote=FLOAT,
-    tangent=POINTWISE,
     out=True,
     numbers=True,
     ufunc=np.divide,
@@ -366,14 +366,18 @@ def div_true_self(grad, other):
     return grad / conj(other)
 
 
-def _rounded_like(self: Any, other: Any) -> Any:
-    """Return what has no dimensions in the half precision of the other operand of a formula."""
-    return self.astype(other.dtype) if is_low(other) and is_array(self) else self
+def rounded_like(values: Any, other: Any) -> Any:
+    """Return an operand of a formula in the half precision of another: arrays or Tensors.
+
+    NumPy would compute in float32 beside one without dimensions.
+    """
+    low = is_low(other) and not isinstance(values, Tensor)
+    return np.asarray(values).astype(other.dtype) if low else values
 
 
 @derivative(div_true, wrt="other")
 def div_true_other(grad, self, other):
-    share = (_rounded_like(self, other) / other) / other
+    share = (rounded_like(self, other) / other) / other
     return -grad * conj(share)
 
 
@@ -432,7 +436,6 @@ def _check_rounding(mode: Any) -> None:
     label="div",
     node="DivBackward2",
     promote=FLOAT,
-    tangent=POINTWISE,
     out=True,
     numbers=True,
     public=False,
@@ -451,6 +454,15 @@ def div_unrounded_self(grad, other, rounding_mode):
 @derivative(div_unrounded, wrt="other")
 def div_unrounded_other(grad, self, other, rounding_mode):
     return -grad * conj((self / other) / other)
+
+
+@tangent_of(div_true)
+@tangent_of(div_unrounded)
+def div_tangent(self_t, other, other_t, result):
+    if other_t is None:
+        return self_t / other
+    change = other_t * result
+    return (-change if self_t is None else self_t - change) / other
 
 
 @op(
@@ -486,17 +498,18 @@ def div_rounded_in_steps(self: Array, other: Array, rounding_mode: str) -> Array
 
 
 def _both_low(input: Any, other: Any) -> bool:
-    """Tell whether both are tensors of half precision; a divisor without dimensions is a number."""
+    """Tell whether two tensors meet in half precision; a divisor without dimensions is a number."""
     pair = isinstance(input, Tensor) and isinstance(other, Tensor) and other._array.ndim > 0
-    return pair and input._array.dtype in LOW_PRECISION and other._array.dtype in LOW_PRECISION
+    return pair and dtypes.result_type((input._array, other._array)).numpy in LOW_PRECISION
 
 
 def rounded_quotient(input: Any, other: Any, rounding_mode: str) -> Any:
     """Divide with a rounding mode, in formulas: arrays or Tensors."""
     arrays = [array_of(each) for each in (input, other)]
+    common = dtypes.result_type(arrays).numpy
     if not isinstance(input, Tensor) and arrays[0].dtype != arrays[1].dtype:
-        input, other = (each.astype(dtypes.result_type(arrays).numpy) for each in arrays)
-    low = arrays[0].dtype in LOW_PRECISION and arrays[0].dtype == arrays[1].dtype
+        input, other = (each.astype(common) for each in arrays)
+    low = common in LOW_PRECISION
     rounded = div_rounded_in_steps if low and arrays[1].ndim else div_rounded
     return rounded(input, other, rounding_mode)
 

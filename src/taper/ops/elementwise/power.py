@@ -14,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import FLOAT32
+from taper.arrays.elements import FLOAT32, LOW_PRECISION
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.special_functions import complex_logaddexp
 from taper.opdef import (
@@ -31,7 +31,7 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse_overflow
 from taper.opdef.operands import NUMBERS, invalid_combination, python_number, scalar_array
 from taper.opdef.writes import warn_of_resize
-from taper.ops.elementwise.arithmetic import difference
+from taper.ops.elementwise.arithmetic import difference, rounded_like
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import mul_scalar, scaled
 from taper.ops.elementwise.unary import exp, exp2, inside, log, outside, zeros_like
@@ -174,8 +174,8 @@ def pow_tensor(self: Array, exponent: Array) -> Array:
 
 @derivative(pow_tensor, wrt="self")
 def pow_tensor_self(grad, self, exponent):
-    slope = grad * conj(exponent * self ** difference(exponent, 1))
-    return inside(slope, exponent != 0)
+    power = self ** rounded_like(difference(exponent, 1), grad)
+    return inside(grad * conj(rounded_like(exponent * power, grad)), exponent != 0)
 
 
 @derivative(pow_tensor, wrt="exponent")
@@ -367,11 +367,13 @@ def logaddexp(self: Array, other: Array) -> Array:
 
 @derivative(logaddexp, wrt="self")
 def logaddexp_self(grad, self, other):
+    self, other = rounded_like(self, grad), rounded_like(other, grad)
     return grad / conj(exp(difference(other, self)) + 1)
 
 
 @derivative(logaddexp, wrt="other")
 def logaddexp_other(grad, self, other):
+    self, other = rounded_like(self, grad), rounded_like(other, grad)
     return grad / conj(exp(difference(self, other)) + 1)
 
 
@@ -394,11 +396,13 @@ def logaddexp2(self: Array, other: Array) -> Array:
 
 @derivative(logaddexp2, wrt="self")
 def logaddexp2_self(grad, self, other):
+    self, other = rounded_like(self, grad), rounded_like(other, grad)
     return grad / (exp2(difference(other, self)) + 1)
 
 
 @derivative(logaddexp2, wrt="other")
 def logaddexp2_other(grad, self, other):
+    self, other = rounded_like(self, grad), rounded_like(other, grad)
     return grad / (exp2(difference(self, other)) + 1)
 
 
@@ -435,6 +439,8 @@ def ldexp(self: Array, other: Array) -> Array:
         return _scaled(self, other)
     power = np.asarray(pow_base.op.kernel(2.0, other))  # NumPy's 0-d results are numbers
     kind = dtypes.result_type([self, power]).numpy
+    if kind in LOW_PRECISION and not power.ndim:  # a factor without dimensions is not rounded
+        return (self.astype(FLOAT32) * power.astype(FLOAT32)).astype(kind)
     return self.astype(kind, copy=False) * power.astype(kind, copy=False)
 
 

@@ -31,7 +31,7 @@ from taper.opdef import (
 from taper.opdef.dtype_checks import BOOL, COMPLEX, INTEGERS, WIDE, not_implemented, refuse
 from taper.opdef.in_place import refused_in_place
 from taper.opdef.operands import NUMBERS
-from taper.ops.elementwise.arithmetic import negated
+from taper.ops.elementwise.arithmetic import negated, rounded_like
 from taper.ops.elementwise.complexes import conj
 from taper.ops.elementwise.number import scaled
 from taper.ops.elementwise.unary import inside, reciprocal, rsqrt
@@ -123,7 +123,7 @@ def asin_self(grad, self):
 alias("arcsin", asin)
 
 
-@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True, ufunc=np.arccos)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def acos(self: Array) -> Array:
     """Find the angle in radians whose cosine is the element.
 
@@ -131,7 +131,9 @@ def acos(self: Array) -> Array:
     >>> taper.acos(taper.tensor([0.0, 1.0]))
     tensor([1.5708, 0.0000])
     """
-    return np.arccos(self)
+    result = np.arccos(self)
+    # PyTorch subtracts from pi / 2 there, which leaves no negative zero.
+    return result + 0 if result.dtype == np.complex128 else result
 
 
 @derivative(acos, wrt="self")
@@ -356,6 +358,7 @@ def atan2(self: Array, other: Array) -> Array:
 
 @derivative(atan2, wrt=("self", "other"))
 def atan2_all(grad, self, other, needs):
+    self, other = rounded_like(self, grad), rounded_like(other, grad)
     square = self * self + other * other
     inverse = inside(reciprocal(square), square != 0)
     for_self = grad * other * inverse if needs[0] else None

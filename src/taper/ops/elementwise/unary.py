@@ -14,7 +14,15 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.elements import LOW_PRECISION, ONE, in_float32, lasting_zeros, logistic, masked
+from taper.arrays.elements import (
+    LOW_PRECISION,
+    ONE,
+    in_float32,
+    is_low,
+    lasting_zeros,
+    logistic,
+    masked,
+)
 from taper.arrays.layouts import ELEMENTWISE, ROW_MAJOR, settled
 from taper.arrays.native import curve
 from taper.arrays.special_functions import complex_log1p
@@ -292,7 +300,7 @@ def sqrt_self(grad, result):
     return grad / conj(result + result)
 
 
-@op(promote=FLOAT, upcast=True, tangent=POINTWISE, inplace=FUNCTION, out=True)
+@op(promote=FLOAT, tangent=POINTWISE, inplace=FUNCTION, out=True)
 def rsqrt(self: Array) -> Array:
     """Take one over the square root of every element.
 
@@ -309,10 +317,26 @@ def rsqrt(self: Array) -> Array:
         >>> taper.rsqrt(taper.tensor([4.0, 16.0]))
         tensor([0.5000, 0.2500])
     """
-    return inverse_root(self)
+    return _low_inverse_root(self) if self.dtype in LOW_PRECISION else inverse_root(self)
 
 
 _native_root = curve("rsqrt")
+_VECTOR = 32  # halves in a register of 64 bytes
+
+
+def _low_inverse_root(array: ndarray) -> Any:
+    """Compute 1 / sqrt(x) in half precision: rounded once, as PyTorch does vector by vector.
+
+    It rounds the root of what fills no vector, too; of strided arrays that is all.
+    """
+    root = np.asarray(np.sqrt(array.astype(np.float32)))
+    result = np.asarray(1 / root.astype(array.dtype).astype(np.float32)).astype(array.dtype)
+    whole = array.size - array.size % _VECTOR
+    if whole and array.flags.forc:
+        once, flat = root.ravel("K"), result.ravel("K")
+        flat[:whole] = 1 / once[:whole]
+        result = flat.reshape(array.shape, order="C" if array.flags.c_contiguous else "F")
+    return result
 
 
 def inverse_root(array: Any) -> Any:
@@ -333,7 +357,15 @@ def inverted(array: Any) -> Any:
 
 @derivative(rsqrt, wrt="self")
 def rsqrt_self(grad, result):
-    return grad * -0.5 * conj(result * result * result)
+    return scaled(grad, -0.5) * conj(_cube(result))
+
+
+def _cube(values: Any) -> Any:
+    """Raise to the third power in formulas; bfloat16 is rounded twice, float16 once."""
+    if is_low(values) and values.dtype == np.float16:
+        wide = values.astype(np.float32)
+        return (wide * wide * wide).astype(values.dtype)
+    return values * values * values
 
 
 # --- exponentials and logarithms -------------------------------------------------------------

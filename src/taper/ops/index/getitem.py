@@ -267,9 +267,10 @@ def _plain_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:
     if mode > NO_GRAD or (not mode and requires_grad(source)):
         return _view_by_view(source, items)
     try:
-        return plain_index(source, items)
+        view = plain_index(source, items)
     except (IndexError, TypeError):
         return None
+    return view if view._array.size else _view_by_view(source, items)
 
 
 def _view_by_view(source: Tensor, items: tuple[Any, ...]) -> Tensor | None:

@@ -125,7 +125,7 @@ def _products_of_others(values: Any) -> Any:
 def det_tangent(A, result, A_t):
     if not (array_of(result) == 0).any():
         return result * diagonal_of(solved(A, A_t)).sum(-1), None, None
-    gradient = _det_grad_of_singular(result.detach() * 0 + 1, A)
+    gradient = _det_grad_of_singular(result.new_ones(result.shape), A)
     return (conj(gradient) * A_t).sum((-2, -1)), None, None
 
 

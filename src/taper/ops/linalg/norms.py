@@ -392,7 +392,7 @@ def _renorm_gradient(grad: Any, values: Any, p: float, others: Dims, maxnorm: fl
 def renorm_tangent(self, self_t, p, dim, maxnorm):
     others = _others(dim, self.dim())
     size = norm_dim(self, float(p), others, True)
-    ones = size.detach() * 0 + 1
+    ones = size.new_ones(size.shape)
     gradient = norm_gradient(ones, self, size, float(p), others, True)
     of_size = real_of(sum_dim(conj(gradient) * self_t, others, True))
     inverse = 1.0 / (size + _MARGIN)

@@ -230,10 +230,10 @@ def numbered_cosine_embedding_loss(
             f"sizes {list(input1._array.shape)} and {list(input2._array.shape)}."
         )
     dim = (target.ndim,)
-    squares = add_scalar(sum_dim(input1 * input1, dim), _TINY) * add_scalar(
-        sum_dim(input2 * input2, dim), _TINY
-    )
-    cosine = sum_dim(input1 * input2, dim) / sqrt(squares)
+    # In this order gradients are added, and half precision rounds each sum.
+    products = sum_dim(input1 * input2, dim)
+    first = add_scalar(sum_dim(input1 * input1, dim), _TINY)
+    cosine = products / sqrt(first * add_scalar(sum_dim(input2 * input2, dim), _TINY))
     alike = where(eq(target, 1), from_number(1, cosine), 0.0)
     unlike = where(eq(target, -1), clamp_min(sub_scalar(cosine, margin), 0), 0.0)
     return reduced(alike + unlike, number)

@@ -40,7 +40,7 @@ def norm_whole_self(grad, self, result, p):
 
 @tangent_of(norm_whole)
 def norm_whole_tangent(self, self_t, result, p):
-    gradient = norm_gradient(result.detach() * 0 + 1, self, result, p, None, False)
+    gradient = norm_gradient(result.new_ones(result.shape), self, result, p, None, False)
     return result.detach() * 0 if gradient is None else (gradient * self_t).sum()
 
 

@@ -25,6 +25,7 @@ from taper.factory import is_integer
 from taper.opdef import Array, composite, composites, derivative, op, tangent_of
 from taper.opdef.operands import invalid_combination
 from taper.ops.random import dropout as _dropout  # noqa: F401 - provides the composite
+from taper.ops.recurrent import halves
 from taper.ops.recurrent.cells import State, Weights, layer_by_steps
 from taper.ops.shape.split import cat, stack, unbind
 from taper.tensor import Tensor
@@ -57,8 +58,9 @@ def _layer(
     reverse: bool,
     batch_sizes: tuple[int, ...],
     mode: int,
+    fused: bool = False,
 ) -> tuple[ndarray, ndarray, ndarray, ndarray]:
-    output, state, cells, workspace = kernels.forward(
+    given = (
         _rows(input),
         [_wide(each) for each in weights],
         _wide(hx),
@@ -66,6 +68,11 @@ def _layer(
         _steps(input, batch_sizes, reverse),
         mode,
     )
+    if input.dtype in LOW_PRECISION:
+        rounded = halves.Rounded(input.dtype, input.flags.c_contiguous, fused)
+        output, state, cells, workspace = halves.forward(*given, rounded)
+    else:
+        output, state, cells, workspace = kernels.forward(*given)
     output = output.reshape(*input.shape[:-1], hx.shape[1])
     found = [each.astype(input.dtype, copy=False) for each in (output, state, cells)]
     return found[0], found[1], found[2], workspace
@@ -121,7 +128,7 @@ def mkldnn_rnn_layer(
 ) -> tuple[Array, Array, Array, Array]:
     """Run an LSTM's layer under PyTorch's name for it, saving what PyTorch saves."""
     weights = (weight0, weight1, weight2, weight3)
-    return _layer(input, weights, hx_, cx_, reverse, batch_sizes, mode)
+    return _layer(input, weights, hx_, cx_, reverse, batch_sizes, mode, fused=True)
 
 
 @op(
@@ -346,6 +353,11 @@ class _Network:
                 return False
         return True
 
+    def is_fused(self, input: Tensor) -> bool:
+        """Return whether PyTorch computes a layer with oneDNN."""
+        fitting = input.dtype.name in ("float32", "bfloat16")
+        return self.mode == LSTM and not self.batch_sizes and fitting
+
     def layer(
         self, input: Tensor, weights: Weights, state: State, reverse: bool, whole: bool
     ) -> tuple[Tensor, State]:
@@ -354,7 +366,7 @@ class _Network:
         given = (input, *weights[:4], *state, reverse, self.batch_sizes, self.mode)
         if self.mode != LSTM:
             found = rnn_layer(*given[:6], None, *given[6:])
-        elif not self.batch_sizes and input.dtype.name in ("float32", "bfloat16"):
+        elif self.is_fused(input):
             size, biases = state[0].size(1), self.has_biases
             found = mkldnn_rnn_layer(*given, size, 1, biases, False, False, self.train)
         else:
@@ -412,7 +424,9 @@ def _whole_network(
             "LSTM with projections is not supported with oneDNN. Using default implementation."
         )
     first = _states(network, states, len(weights), whole)
-    output, last = network.run(input.contiguous() if whole else input, first, weights, whole)
+    if whole and network.is_fused(input):
+        input = input.contiguous()
+    output, last = network.run(input, first, weights, whole)
     if batch_first:
         output = output.transpose(0, 1) if mode == LSTM else output.transpose_(0, 1)
     return (output, *[stack([each[nr] for each in last]) for nr in range(len(states))])

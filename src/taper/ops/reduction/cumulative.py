@@ -132,13 +132,15 @@ def cumprod_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 @tangent_of(cumprod)
 def cumprod_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
-    if not self.ndim:
-        return self_t
     if not has_zero(self):
         return result * cumsum(self_t / self, dim)
-    dim = wrap_dim(dim, self.ndim)
-    others = cumprod(leave_one_out(self, dim), dim + 1)
-    return (others * _not_before(self, dim) * self_t.unsqueeze(dim + 1)).sum(dim)
+    if not self.ndim:
+        return self_t
+    # From the first zero on, only its own tangent counts.
+    zeros_so_far = (self == 0).cumsum(dim)
+    behind = cumprod(self_t.where((self == 0) & (zeros_so_far == 1), self), dim)
+    before = cumsum(self_t / filled(self, zeros_so_far > 0, 1), dim) * result
+    return behind.where(zeros_so_far > 0, before)
 
 
 def has_zero(values: Any) -> bool:
@@ -277,8 +279,6 @@ def logcumsumexp_self(grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 @tangent_of(logcumsumexp)
 def logcumsumexp_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: int) -> Tensor:
-    if not self.ndim:
-        return self_t
     if is_complex(self):
         return exp(logcumsumexp(log(self_t) + self, dim) - result)
     positive = logcumsumexp(_log_positive(self_t) + self, dim)

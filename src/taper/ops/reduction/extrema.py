@@ -32,7 +32,7 @@ from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import invalid_combination
 from taper.opdef.writes import run_out
 from taper.ops.elementwise.clamping import maximum, minimum
-from taper.ops.reduction.along import put_along, take_along
+from taper.ops.reduction.along import filled, put_along, take_along
 from taper.ops.reduction.sums import sum_all, sum_dim, viewed_unreduced
 from taper.tensor import Tensor
 
@@ -83,8 +83,8 @@ def share_evenly(grad: Any, values: Any, chosen: Any) -> Any:
 
 
 def share_tangent(values_t: Tensor, values: Tensor, chosen: Tensor) -> Tensor:
-    """Average the tangents of the elements equal to the chosen one."""
-    mask = _equal_to(values, chosen)
+    """Average the tangents of the elements equal to the chosen one; no NaN is."""
+    mask = values == chosen
     return sum_all(values_t * mask) / mask.sum()
 
 
@@ -347,7 +347,7 @@ def over_self(grad: Any, self: Any, result: Any, dim: Dims, keepdim: bool) -> An
 @tangent_of(amin_dim)
 def over_tangent(self: Tensor, self_t: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     mask = self == viewed_unreduced(result, self.shape, dim, keepdim)
-    return sum_dim(self_t * mask, dim, keepdim) / sum_dim(mask, dim, keepdim)
+    return sum_dim(filled(self_t, ~mask, 0), dim, keepdim) / sum_dim(mask, dim, keepdim)
 
 
 @composite()

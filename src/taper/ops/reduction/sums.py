@@ -482,14 +482,14 @@ def _product_of_others(array: np.ndarray, axis: int) -> np.ndarray:
 
 @tangent_of(prod_all)
 def prod_all_tangent(self: Tensor, self_t: Tensor, result: Tensor) -> Tensor:
-    return sum_all(conj(prod_all_self(result.detach() * 0 + 1, self, result)) * self_t)
+    return sum_all(conj(prod_all_self(result.new_ones(result.shape), self, result)) * self_t)
 
 
 @tangent_of(prod_dim)
 def prod_dim_tangent(
     self: Tensor, self_t: Tensor, result: Tensor, dim: int, keepdim: bool
 ) -> Tensor:
-    partial = prod_dim_self(result.detach() * 0 + 1, self, result, dim, keepdim)
+    partial = prod_dim_self(result.new_ones(result.shape), self, result, dim, keepdim)
     return sum_dim(conj(partial) * self_t, (dim,), keepdim)
 
 

@@ -131,11 +131,12 @@ def norm_gradient(
 def _norm_tangent(
     values: Tensor, tangent: Tensor, result: Tensor, order: float, dim: Dims, keepdim: bool
 ) -> Tensor:
-    gradient = norm_gradient(result.detach() * 0 + 1, values, result, order, dim, keepdim)
+    gradient = norm_gradient(result.new_ones(result.shape), values, result, order, dim, keepdim)
     if gradient is None:
         return result.detach() * 0
     total = sum_dim(conj(gradient) * tangent, dim, keepdim)
-    return total.real if is_complex(total) else total
+    total = total.real if is_complex(total) else total
+    return total if order == 1 or math.isinf(order) else filled(total, result == 0, 0.0)
 
 
 # --- linalg.vector_norm ----------------------------------------------------------------------

@@ -96,9 +96,14 @@ def slice_dim(
     """Take every `step`-th element along `dim` from `start` up to `end`."""
     if not self.ndim:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    if dim == 0:
-        return self[start:end:step]
-    return self[(EVERYTHING,) * wrap_dim(dim, self.ndim) + (slice(start, end, step),)]
+    dim = wrap_dim(dim, self.ndim)
+    cut = slice(start, end, step)
+    part = self[cut] if dim == 0 else self[(EVERYTHING,) * dim + (cut,)]
+    if part.size:
+        return part
+    # Where NumPy leaves a slice without elements at the start of the dimension.
+    first, _, _ = cut.indices(self.shape[dim])
+    return strided(self, part.shape, part.strides, first * self.strides[dim])
 
 
 @derivative(slice_dim, wrt="self")

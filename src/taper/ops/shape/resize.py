@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from typing import Any
 
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.memory import resized
 from taper.arrays.reduction import no_forward_mode
-from taper.arrays.strides import Shape, format_strides, is_dense, owner_of, row_major
+from taper.arrays.strides import Shape, format_strides, is_dense, row_major
 from taper.autograd.accumulate import remember_former
-from taper.autograd.conjugate import look_at, memory_of
+from taper.autograd.conjugate import look_at, memory_of, resize
 from taper.autograd.duals import tangent
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.probes import Unimplemented
@@ -48,33 +45,10 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     if shape and min(shape) < 0:
         raise RuntimeError("numel: integer multiplication overflow")
     refuse_size(shape, array.dtype)
-    owner = owner_of(array)
-    memory, fresh = resized(array, shape, strides)
-    look_at(tensor, memory)
-    size = array.size
-    del array
-    if size and owner_of(memory) is not owner and sys.getrefcount(owner) > _OURS:
-        _move(owner, owner_of(memory))
+    fresh = resize(tensor, shape, strides)
     fill_uninitialised(fresh)
     bump_version(tensor)
     return tensor
-
-
-_OURS = 2  # a name here and the argument of `getrefcount`
-
-
-def _move(owner: np.ndarray, memory: np.ndarray) -> None:
-    """Let all tensors that look at the memory of `owner` look at its copy, `memory`."""
-    start = owner.ctypes.data
-    for each in gc.get_objects():
-        if issubclass(type(each), Tensor):  # `isinstance` would run code of other objects
-            try:
-                array = memory_of(each)
-            except AttributeError:  # a DTensor has no array of its own
-                continue
-            if array.size and owner_of(array) is owner:
-                offset = array.ctypes.data - start
-                look_at(each, np.ndarray(array.shape, array.dtype, memory, offset, array.strides))
 
 
 @composite(public=False)

@@ -36,7 +36,10 @@ def pieces(array: ndarray, lengths: Any, dim: int) -> list[ndarray]:
     found = []
     start = 0
     for length in lengths:
-        found.append(array[(*lead, slice(start, start + length))])
+        if length:
+            found.append(array[(*lead, slice(start, start + length))])
+        else:
+            found.append(slice_dim.op.kernel(array, dim, start, start))
         start += length
     return found
 

@@ -52,7 +52,7 @@ def strided_view(
     if not offset <= end <= owner.nbytes or offset < 0 or (stride and min(stride) < 0):
         _refuse_strides(size, stride, offset // itemsize, self.dtype, owner.nbytes)
     strides = tuple([step * itemsize for step in stride])
-    return within(owner, size, strides, offset if end > offset else 0, self.dtype)
+    return within(owner, size, strides, offset, self.dtype)
 
 
 def _refuse_strides(
