@@ -209,7 +209,10 @@ def _as_it_is(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
 
 
 def _with_matrices(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] | None:
-    return _as_it_is(level, op, arguments) if arguments[0]._array.ndim >= 2 else None
+    """Make the same call on whole batches; PyTorch takes that of vectors for a matrix."""
+    if not arguments[0]._array.ndim:
+        raise RuntimeError(f"{op.label}: The input tensor must have at least 2 dimensions.")
+    return _as_it_is(level, op, arguments)
 
 
 # --- along dimensions ------------------------------------------------------------------------

@@ -203,7 +203,7 @@ _CASTABLE = {
 # These accumulate in the dtype of the tensor, and have no kernel for bool.
 _IN_OWN_DTYPE = frozenset(("cumprod_", "cumsum_"))
 _EXACT_TEXT = {name: text for text, names in _EXACT.items() for name in names.split()}
-OWN_CASTS = {name: text for text, names in _CASTABLE.items() for name in names.split()}
+_OWN_CASTS = {name: text for text, names in _CASTABLE.items() for name in names.split()}
 
 
 class _Name:
@@ -228,6 +228,13 @@ def refuse_dtype(name: str, out: np.ndarray, result: np.ndarray, output: str = "
         raise RuntimeError(text)
 
 
+def own_cast(name: str, target: np.ndarray) -> str | None:
+    """Return the text with which an operator itself refuses to write into a tensor, if it does."""
+    if name in ("ldexp", "ldexp_") and target.dtype.kind not in "bui":
+        return None
+    return _OWN_CASTS.get(name)
+
+
 def refuse_cast_of(
     name: str, target: np.ndarray, result: np.ndarray, output: str = "result"
 ) -> None:
@@ -239,8 +246,9 @@ def refuse_cast_of(
         if target.ndim and target.size:
             raise dtypes.no_kernel(f"{name}out_cpu", wanted)
         return
-    text = OWN_CASTS.get(
-        name, "result type {result} can't be cast to the desired output type {out}"
+    text = (
+        own_cast(name, target)
+        or "result type {result} can't be cast to the desired output type {out}"
     )
     text = text.format(name=name, output=output, out=_Name(target), result=_Name(result))
     raise (TypeError if "torch.cat()" in text else RuntimeError)(text)

@@ -53,8 +53,8 @@ from taper.opdef.operands import flat, is_without_kernel, refuse_saving, refuse_
 from taper.opdef.out_rules import (
     COMPARISONS,
     LEFT_TO_FALLBACK,
-    OWN_CASTS,
     RESIZED_FIRST,
+    own_cast,
     refuse_cast_of,
     refuse_dtype,
     refuse_other_types,
@@ -190,10 +190,10 @@ def _checked_write(
         if target._counter is INFERENCE_COUNTER:
             # A forbidden write must first report whatever else is wrong.
             write(target._array.copy())
-    except RuntimeError as error:
+    except (RuntimeError, IndexError) as error:
         refuse_stale_views(arguments[1:])
         refuse_saving(op, arguments)
-        if isinstance(error, NotImplementedError) or error.args == ("ZeroDivisionError",):
+        if is_without_kernel(error) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
         elif write is not None and op.name not in ("index_put", "index_copy"):
             write(target._array.copy())
@@ -219,7 +219,7 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
 def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") -> None:
     """Raise if the `result` of the operator `name` may not be written into `target` (§V16)."""
     refuse_overlap(target)
-    if result.shape != target.shape and name in OWN_CASTS:  # these check the dtype first
+    if result.shape != target.shape and own_cast(name, target):  # these check the dtype first
         refuse_cast_of(name, target, result)
     refuse_shape(target, result)
     if result.dtype is not target.dtype:
@@ -261,7 +261,7 @@ def _stand_in(op: Op, arguments: Sequence[Any]) -> np.ndarray:
     operands = [
         array_of(value)
         for param, value in zip(op.params, arguments, strict=True)
-        if param.kind in ("tensor", "operand")
+        if param.kind in ("tensor", "operand", "optional") and value is not None
     ]
     shapes = [np.shape(each) for each in operands]
     clash = broadcast_clash(shapes)
@@ -416,8 +416,11 @@ def _check_outs(
     for number, (each, array) in enumerate(pairs):
         if check is not None:
             check(each._array, array)
-        if is_elementwise(op) and any(each is given for given in arguments):
+        read = arguments[:1] if name == "ldexp" else arguments  # it multiplies by a new tensor
+        if is_elementwise(op) and any(each is given for given in read):
             # An output that is an input keeps its shape.
+            if own_cast(name, each._array):
+                refuse_cast_of(name, each._array, array)
             refuse_shape(each._array, array)
         output = op.outputs[number] if op is not None else "result"
         refuse_dtype(name, each._array, array, output)
