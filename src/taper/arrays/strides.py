@@ -389,3 +389,15 @@ def wrap_dim(dim: int, ndim: int) -> int:
             f"but got {dim})"
         )
     return dim + limit if dim < 0 else dim
+
+
+def refuse_overlap(target: ndarray) -> None:
+    """Raise for an expanded tensor, which has several elements in one place."""
+    if 0 not in target.strides:
+        return
+    pairs = zip(target.shape, target.strides, strict=True)
+    if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.elements import Zeros, cast
+from taper.arrays.elements import Conjugated, Zeros, cast
 from taper.arrays.foreign import as_array, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.reduction import column_sums, sum_array
@@ -56,6 +56,8 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
             if grad.place.has_elements:
                 return column_sums(grad)
     array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
+    if isinstance(grad, Conjugated) and array.shape == shape and array.dtype is dtype:
+        return grad if _keeps_conjugate(target) else array
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target
         if leaf is not target and leaf._autograd_meta.former is not None:
@@ -95,6 +97,16 @@ def _keeps_zeros(grad: Any, target: Any) -> bool:
         and target._extra is None
         and target._class_name() in _PASS_ZEROS
     )
+
+
+_PASS_CONJUGATES = frozenset(f"{name}Backward0" for name in ("Conj", "Permute", "T", "Transpose"))
+
+
+def _keeps_conjugate(target: Any) -> bool:
+    """Whether a gradient that is still to be conjugated meets a leaf, or a node that is a view."""
+    if isinstance(target, AccumulateGrad | Tensor):
+        return True
+    return target._extra is None and target._class_name() in _PASS_CONJUGATES
 
 
 def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import is_dense
+from taper.arrays.strides import is_dense, refuse_overlap
 from taper.dtypes import C_NAMES
 from taper.opdef import Op
 from taper.tensor import Tensor, array_of, element_strides
@@ -48,18 +48,6 @@ LEFT_TO_FALLBACK = frozenset(("_conj_physical",))
 COMPARISONS = frozenset("eq ge gt le lt ne".split())
 # Composite functions, by label, that end in an operator with the usual rule.
 _COMPOSITES = frozenset("bernoulli div linalg_cross mul normal sort sub tensordot".split())
-
-
-def refuse_overlap(target: np.ndarray) -> None:
-    """Raise for an expanded tensor, which has several elements in one place."""
-    if 0 not in target.strides:
-        return
-    pairs = zip(target.shape, target.strides, strict=True)
-    if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
 
 
 def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) -> None:

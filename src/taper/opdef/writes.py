@@ -16,7 +16,7 @@ from taper.arrays.foreign import device_of, has_elements, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.memory import resized
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import broadcast_clash, preserved_strides
+from taper.arrays.strides import broadcast_clash, preserved_strides, refuse_overlap
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
 from taper.autograd.conjugate import look_at, memory_of, write_through
@@ -59,7 +59,6 @@ from taper.opdef.out_rules import (
     refuse_dtype,
     refuse_other_types,
     refuse_outs,
-    refuse_overlap,
     refuse_shared_output,
     refuse_written_input,
 )
@@ -193,6 +192,8 @@ def _checked_write(
     except (RuntimeError, IndexError) as error:
         refuse_stale_views(arguments[1:])
         refuse_saving(op, arguments)
+        if op.layout is ELEMENTWISE:
+            refuse_overlap(memory_of(target))
         if is_without_kernel(error) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
         elif write is not None and op.name not in ("index_put", "index_copy"):
@@ -339,7 +340,7 @@ def compute_into(
     state = local.state
     if label is not None and not state.mode & NO_GRAD:
         involved = [each for each in (*flat(arguments), *outs) if isinstance(each, Tensor)]
-        if any(requires_grad(each) for each in involved):
+        if any(map(wants_grad, involved)):
             raise out_without_gradient(label)
     if state.mode & DUAL:
         tangents.refuse_out(label, (*flat(arguments), *outs))
@@ -546,6 +547,7 @@ def run_inplace_in_mode(
     before = written_by(target)
     tangent_of_result = None
     if mode & DUAL:
+        refuse_other_types(op, arguments[1:])
         tangents.refuse(op, arguments, f"{op.label}_")
         tangent_of_result = tangents.tangent_for(op, tangents.before_write(arguments))
     finite = None
