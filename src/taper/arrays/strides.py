@@ -363,6 +363,17 @@ def format_strides(shape: Shape, name: str) -> Shape:
     return tuple(strides)
 
 
+def _grow(array: ndarray, order: Sequence[int]) -> bool:
+    """Return whether strides are those of dense memory in an order, fastest dimension first."""
+    step = array.itemsize
+    for dim in order:
+        if array.shape[dim] != 1:
+            if array.strides[dim] != step:
+                return False
+            step *= array.shape[dim]
+    return True
+
+
 def has_format(array: ndarray, name: str) -> bool:
     """Return whether an array has a memory format; dimensions of length 1 do not matter."""
     order = _CHANNELS_LAST.get(name)
@@ -370,6 +381,8 @@ def has_format(array: ndarray, name: str) -> bool:
         return array.flags.c_contiguous
     if array.ndim != len(order):
         return False
+    if not array.size:  # PyTorch looks at their strides; NumPy at nothing
+        return _grow(array, order)
     return array.transpose(order[::-1]).flags.c_contiguous
 
 

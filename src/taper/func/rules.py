@@ -193,7 +193,7 @@ bitwise_left_shift bitwise_right_shift eq ne lt le gt ge logical_and logical_or 
 logical_not isfinite isinf isnan isneginf isposinf isreal signbit gcd lcm angle polar complex _conj
 _conj_physical deg2rad rad2deg where_self masked_fill fill fill_ zero add_scalar sub_scalar
 mul_scalar div_scalar _to_copy _to_integers clone alias lerp_number log_sigmoid_forward
-log_sigmoid_backward
+log_sigmoid_backward maximum minimum fmax fmin igamma igammac clamp_min_tensor clamp_max_tensor
 """
 
 

@@ -37,7 +37,7 @@ _ANYWHERE = frozenset(
     "all_dim amax_dim amin_dim any_dim argmax_dim argmin_dim bmm cummax cummin diagonal_copy dot "
     "histc linalg_vector_norm logsumexp_dim max_all mean_all mean_dim min_all mm mv mvlgamma "
     "nansum_dim prod_dim std_dim sum_dim tril triu var_dim vdot addmm addmv addbmm baddbmm "
-    "masked_scatter".split()
+    "ldexp masked_scatter".split()
 )
 # These outputs are resized, with a warning, before their memory is checked.
 RESIZED_FIRST = frozenset(("cat", "cumprod", "cumsum", "gather"))

@@ -193,6 +193,7 @@ def _checked_write(
         refuse_stale_views(arguments[1:])
         refuse_saving(op, arguments)
         if op.layout is ELEMENTWISE:
+            _refuse_dtypes(op, arguments)
             refuse_overlap(memory_of(target))
         if is_without_kernel(error) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
@@ -200,6 +201,25 @@ def _checked_write(
             write(target._array.copy())
         raise
     return write
+
+
+def _refuse_dtypes(op: Op, arguments: tuple[Any, ...]) -> None:
+    """Raise for dtypes that an operator refuses; one without a kernel is refused last of all."""
+    if op.check is not None and op.promote is not None:
+        operands = _operands(op, arguments)
+        try:
+            op.check(dtypes.result_type(operands), operands)
+        except NotImplementedError:
+            return
+
+
+def _operands(op: Op, arguments: Sequence[Any]) -> list[Any]:
+    """Return the arrays and numbers among the arguments."""
+    return [
+        array_of(value)
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.kind in ("tensor", "operand", "optional") and value is not None
+    ]
 
 
 def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
@@ -259,11 +279,7 @@ def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
 
 def _stand_in(op: Op, arguments: Sequence[Any]) -> np.ndarray:
     """Return an array like the result of an element-wise operator that has no kernel for it."""
-    operands = [
-        array_of(value)
-        for param, value in zip(op.params, arguments, strict=True)
-        if param.kind in ("tensor", "operand", "optional") and value is not None
-    ]
+    operands = _operands(op, arguments)
     shapes = [np.shape(each) for each in operands]
     clash = broadcast_clash(shapes)
     if clash is not None:
@@ -544,10 +560,10 @@ def run_inplace_in_mode(
         call = Call(op, arguments, "inplace")
         written: Tensor = intercept(call, state, lambda: run_inplace(op, arguments, write))
         return written
+    refuse_other_types(op, arguments[1:])
     before = written_by(target)
     tangent_of_result = None
     if mode & DUAL:
-        refuse_other_types(op, arguments[1:])
         tangents.refuse(op, arguments, f"{op.label}_")
         tangent_of_result = tangents.tangent_for(op, tangents.before_write(arguments))
     finite = None
