@@ -14,8 +14,9 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.elements import Conjugated, Zeros, cast
 from taper.arrays.foreign import as_array, is_foreign
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.layouts import ELEMENTWISE, laid_out
 from taper.arrays.reduction import column_sums, sum_array
+from taper.arrays.strides import row_major
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
 from taper.autograd.meta import UNSET
 from taper.autograd.node import Node
@@ -182,4 +183,5 @@ def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         for dim, length in enumerate(shape)
         if length == 1 and array.shape[lead + dim] != 1
     )
-    return as_array(sum_array(array, axes, True, array.dtype)).reshape(shape)
+    total = as_array(sum_array(array, axes, True, array.dtype)).reshape(shape)
+    return total if total.__class__ is not np.ndarray else laid_out(total, row_major(total.shape))

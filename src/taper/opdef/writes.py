@@ -99,7 +99,11 @@ def run_inplace(
         if param.name in op.wrt
     }
     others = any(need for name, need in needs.items() if name != first)
-    record = check_inplace(target, others, state, last=False)
+    try:
+        record = check_inplace(target, others, state, last=False)
+    except RuntimeError:
+        refuse_other_types(op, arguments[1:])
+        raise
     write = _checked_write(op, arguments, write)
     refuse_inference(target, state)
     return _write_recorded(op, arguments, needs if record else None, write, state)
@@ -169,6 +173,9 @@ def _keep_written(node: TableNode, target: Tensor) -> None:
         setattr(node, f"version_{name}", target._counter.value)
 
 
+_CHECKED_FIRST = frozenset(("index_put", "index_copy", "index_reduce"))
+
+
 def _checked_write(
     op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None
 ) -> Callable[[np.ndarray], None]:
@@ -197,7 +204,7 @@ def _checked_write(
             refuse_overlap(memory_of(target))
         if is_without_kernel(error) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
-        elif write is not None and op.name not in ("index_put", "index_copy"):
+        elif write is not None and op.name not in _CHECKED_FIRST:
             write(target._array.copy())
         raise
     return write
@@ -209,8 +216,9 @@ def _refuse_dtypes(op: Op, arguments: tuple[Any, ...]) -> None:
         operands = _operands(op, arguments)
         try:
             op.check(dtypes.result_type(operands), operands)
-        except NotImplementedError:
-            return
+        except NotImplementedError as error:
+            if not is_without_kernel(error):
+                raise
 
 
 def _operands(op: Op, arguments: Sequence[Any]) -> list[Any]:

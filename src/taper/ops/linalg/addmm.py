@@ -438,10 +438,12 @@ def _checked_addr(
     if not isinstance(vec1, Tensor) or not isinstance(vec2, Tensor):
         raise not_tensors("addr_", vec1=vec1, vec2=vec2)
     shape, vectors = self._array.shape, (vec1._array, vec2._array)
-    if len(shape) != 2:
+    fitting = (vectors[0].size, vectors[1].size)
+    if len(shape) != 2 or ([each.ndim for each in vectors] == [1, 1] and shape != fitting):
         check_inplace(self, any(map(wants_grad, (vec1, vec2))), local.state)
+    if len(shape) != 2:
         raise RuntimeError(f"2D tensor expected, got {len(shape)}D tensor for input")
-    if [each.ndim for each in vectors] == [1, 1] and shape != (vectors[0].size, vectors[1].size):
+    if [each.ndim for each in vectors] == [1, 1] and shape != fitting:
         raise RuntimeError(
             f"size mismatch, input: {list(shape)}, v1: {list(vectors[0].shape)}, v2: "
             f"{list(vectors[1].shape)}"
