@@ -1,6 +1,7 @@
 """Values, gradients and errors against what PyTorch printed, in `*_values.txt`.
 
-`operator_values.txt` has operators, `program_values.txt` what random programs found.
+`operator_values.txt` has operators, `program_values.txt` and `error_values.txt` what random
+programs found.
 """
 
 from pathlib import Path

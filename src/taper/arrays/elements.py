@@ -149,6 +149,19 @@ class Zeros(np.ndarray):
         return lasting_zeros(np.shape(result), result.dtype)
 
 
+class Conjugated(np.ndarray):
+    """What `conj` makes of a gradient: PyTorch leaves it to be conjugated when it is read.
+
+    Such an array lives between the node of `conj` and a leaf, whose gradient then is a conjugate
+    view; all others receive a plain array (`autograd/fitting.py`).
+    """
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Run a function on plain arrays."""
+        plain = [np.asarray(each) if isinstance(each, Conjugated) else each for each in inputs]
+        return getattr(ufunc, method)(*plain, **kwargs)
+
+
 def lasting_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Make such zeros."""
     return np.zeros(shape, dtype).view(Zeros)

@@ -366,6 +366,17 @@ def format_strides(shape: Shape, name: str) -> Shape:
     return tuple(strides)
 
 
+def _grow(array: ndarray, order: Sequence[int]) -> bool:
+    """Return whether strides are those of dense memory in an order, fastest dimension first."""
+    step = array.itemsize
+    for dim in order:
+        if array.shape[dim] != 1:
+            if array.strides[dim] != step:
+                return False
+            step *= array.shape[dim]
+    return True
+
+
 def has_format(array: ndarray, name: str) -> bool:
     """Return whether an array has a memory format; dimensions of length 1 do not matter."""
     order = _CHANNELS_LAST.get(name)
@@ -373,6 +384,8 @@ def has_format(array: ndarray, name: str) -> bool:
         return array.flags.c_contiguous
     if array.ndim != len(order):
         return False
+    if not array.size:  # PyTorch looks at their strides; NumPy at nothing
+        return _grow(array, order)
     return array.transpose(order[::-1]).flags.c_contiguous
 
 
@@ -392,3 +405,15 @@ def wrap_dim(dim: int, ndim: int) -> int:
             f"but got {dim})"
         )
     return dim + limit if dim < 0 else dim
+
+
+def refuse_overlap(target: ndarray) -> None:
+    """Raise for an expanded tensor, which has several elements in one place."""
+    if 0 not in target.strides:
+        return
+    pairs = zip(target.shape, target.strides, strict=True)
+    if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )

@@ -16,6 +16,7 @@ import numpy as np
 from taper.arrays.foreign import ForeignArray
 from taper.arrays.strides import copied_in_rows, copied_with, empty_with, is_dense, row_major
 from taper.autograd.builtin import BuiltinNode
+from taper.autograd.conjugate import as_gradient
 from taper.autograd.disturbances import new_lock
 from taper.autograd.hooks import check_replacement
 from taper.autograd.interception import are_formulas_seen, seen_made
@@ -141,7 +142,7 @@ def _accumulate(leaf: Tensor, meta: AutogradMeta, grads: list[Any]) -> None:
             shared = sys.getrefcount(grad) > _SOLE_OWNER
             if shared or not _may_keep(grad, leaf):
                 grad = _laid_out(grad, outline_of(leaf))
-            meta.grad = wrap(grad)
+            meta.grad = as_gradient(grad)
             if local.state.mode & INFERENCE:
                 meta.grad._counter = INFERENCE_COUNTER
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from taper import dtypes
+from taper.arrays.elements import Conjugated
 from taper.arrays.foreign import ForeignArray, as_array, is_array
 from taper.arrays.strides import empty_with, preserved_strides
-from taper.autograd.conjugate import memory_of
+from taper.autograd.conjugate import as_gradient, memory_of
 from taper.autograd.cuts import explanation
 from taper.autograd.engine import GraphTask, run
 from taper.autograd.fitting import expands_to
@@ -485,7 +486,10 @@ def _gradients(
         value = captured.get(position)
         if is_array(value):
             tensor = known.get(id(value))
-            value = known[id(value)] = wrap(as_array(value)) if tensor is None else tensor
+            if tensor is None:
+                marked = isinstance(value, Conjugated)
+                tensor = as_gradient(value if marked else as_array(value))
+            value = known[id(value)] = tensor
         results.append(value)
     return results
 

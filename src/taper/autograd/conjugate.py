@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.elements import Conjugated
 from taper.arrays.foreign import as_array
 from taper.arrays.layouts import PRESERVED
 from taper.arrays.memory import resized
-from taper.arrays.strides import in_rows, owner_of
+from taper.arrays.strides import in_rows, owner_of, refuse_overlap
 from taper.autograd.meta import INFERENCE_COUNTER, SharedCounter, VersionCounter
 from taper.autograd.overrides import _disabled_torch_function_impl
 from taper.tensor import Tensor, wrap
@@ -177,6 +178,13 @@ def showing(memory: np.ndarray, change: Any) -> Tensor:
     return wrap(memory) if change is None else on_memory(memory, change)
 
 
+def as_gradient(grad: np.ndarray) -> Tensor:
+    """Return a gradient as a tensor; one that was conjugated last as a view."""
+    if isinstance(grad, Conjugated):
+        return on_memory(np.conjugate(grad))
+    return wrap(grad)
+
+
 def memory_of(tensor: Any) -> np.ndarray:
     """Return the elements as they lie in memory."""
     memory: np.ndarray = tensor._array if tensor._change is None else tensor._memory
@@ -242,6 +250,8 @@ def show(tensor: Tensor, memory: np.ndarray, change: Any) -> None:
 def write_through(target: Tensor, write: Callable[[np.ndarray], Any]) -> None:
     """Let `write` change the elements of a tensor, even if they are only computed on reading."""
     array = target._array
+    if target._change is not None:
+        refuse_overlap(memory_of(target))  # PyTorch writes elsewhere, and copies
     write(array)
     if target._change is not None:
         target._change(array, out=memory_of(target))

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.elements import Zeros, cast
+from taper.arrays.elements import Conjugated, Zeros, cast
 from taper.arrays.foreign import as_array, is_foreign
-from taper.arrays.layouts import ELEMENTWISE
+from taper.arrays.layouts import ELEMENTWISE, laid_out
 from taper.arrays.reduction import column_sums, sum_array
+from taper.arrays.strides import row_major
 from taper.autograd.accumulate import AccumulateGrad, former_metadata
 from taper.autograd.meta import UNSET
 from taper.autograd.node import Node
@@ -56,6 +57,8 @@ def fit(grad: Any, target: Any, nr: int, source: Node, position: int) -> Any:
             if grad.place.has_elements:
                 return column_sums(grad)
     array = outline_of(grad) if isinstance(grad, Tensor) else as_array(grad)
+    if isinstance(grad, Conjugated) and array.shape == shape and array.dtype is dtype:
+        return grad if _keeps_conjugate(target) else array
     if array.shape != shape:
         leaf = target.variable if isinstance(target, AccumulateGrad) else target
         if leaf is not target and leaf._autograd_meta.former is not None:
@@ -95,6 +98,16 @@ def _keeps_zeros(grad: Any, target: Any) -> bool:
         and target._extra is None
         and target._class_name() in _PASS_ZEROS
     )
+
+
+_PASS_CONJUGATES = frozenset(f"{name}Backward0" for name in ("Conj", "Permute", "T", "Transpose"))
+
+
+def _keeps_conjugate(target: Any) -> bool:
+    """Whether a gradient that is still to be conjugated meets a leaf, or a node that is a view."""
+    if isinstance(target, AccumulateGrad | Tensor):
+        return True
+    return target._extra is None and target._class_name() in _PASS_CONJUGATES
 
 
 def fit_array(grad: np.ndarray, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -170,4 +183,5 @@ def sum_to(array: np.ndarray, shape: Sequence[int]) -> np.ndarray:
         for dim, length in enumerate(shape)
         if length == 1 and array.shape[lead + dim] != 1
     )
-    return as_array(sum_array(array, axes, True, array.dtype)).reshape(shape)
+    total = as_array(sum_array(array, axes, True, array.dtype)).reshape(shape)
+    return total if total.__class__ is not np.ndarray else laid_out(total, row_major(total.shape))

@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from taper import dtypes
+from taper.autograd.conjugate import as_gradient
 from taper.autograd.node import Node
-from taper.tensor import Tensor, array_or_sparse, outline_of, wrap
+from taper.tensor import Tensor, array_or_sparse, outline_of
 
 
 def as_tensor(grad: Any) -> Tensor | None:
-    return grad if grad is None or isinstance(grad, Tensor) else wrap(grad)
+    return grad if grad is None or isinstance(grad, Tensor) else as_gradient(grad)
 
 
 def as_grad(tensor: Tensor | None, tensors: bool) -> Any:

@@ -179,14 +179,15 @@ def _flat(arguments: Sequence[Any]) -> Iterator[Any]:
 def refuse(op: Op, arguments: tuple[Any, ...], name: str) -> None:
     """Raise if an argument has a tangent that the operator cannot propagate, before it computes."""
     missing = op.left_to_fallback or (op.tangent is None and op.differentiable)
-    if missing and _any_has_one(arguments):
-        head, tail = (f"aten::{name}", "") if op.left_to_fallback else (op.name, _NOT_YET)
+    if (missing or name in _OUT_OF_PLACE_ONLY) and _any_has_one(arguments):
+        head, tail = (f"aten::{name}", "") if op.left_to_fallback else (name, _NOT_YET)
         raise NotImplementedError(
             f"Trying to use forward AD with {head} that does not support it{tail}."
         )
 
 
 _NOT_YET = " because it has not been implemented yet"
+_OUT_OF_PLACE_ONLY = frozenset(("asinh_", "atanh_"))
 
 
 @outside_of_level

@@ -81,9 +81,10 @@ def _refusing(text: str, kind: type[Exception] = RuntimeError) -> Any:
 class BatchedTensor(Tensor):
     """A tensor of one example that stands for those of all examples of an open `vmap`."""
 
-    __slots__ = ("_level", "_whole")
+    __slots__ = ("_level", "_place", "_whole")
 
     _level: Level
+    _place: int  # which dimension was the batch when the tensor came, or an operator on it alone
     _whole: Tensor
 
     __torch_function__ = _disabled_torch_function_impl
@@ -176,7 +177,7 @@ def _example(array: np.ndarray) -> ExampleArray:
     return np.empty(array.shape[1:], array.dtype).view(ExampleArray)
 
 
-def batched(whole: Tensor, level: Level) -> BatchedTensor:
+def batched(whole: Tensor, level: Level, place: int = 0) -> BatchedTensor:
     """Return the example that stands for all of `whole`, whose first dimension is the batch."""
     tensor: BatchedTensor = object.__new__(BatchedTensor)
     tensor._array = _example(whole._array)
@@ -188,6 +189,7 @@ def batched(whole: Tensor, level: Level) -> BatchedTensor:
     tensor._autograd_meta = None
     tensor._level = level
     tensor._whole = whole
+    tensor._place = place
     return tensor
 
 

@@ -6,13 +6,16 @@ costs time, never the right result.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from taper.arrays.layouts import ELEMENTWISE
 from taper.autograd.interception import Call
-from taper.func.batching import is_batched
+from taper.func.batching import batched, is_batched
 from taper.func.levels import written_name
 from taper.func.results import RESULTS
 from taper.func.rules import examples, one_by_one, whole_arguments, wrapped
+from taper.opdef import TENSOR_KINDS, Op
 from taper.opdef.writes import run_inplace
 from taper.tensor import Tensor
 
@@ -34,8 +37,21 @@ def run_batched(level: Any, call: Call) -> Any:
             return result
     given = whole_arguments(level, op, arguments)
     if given is not None:
+        if is_batched(arguments[0], level) and arguments[0]._place and _is_of_one_tensor(op):
+            return _in_place(level, op, arguments[0]._place, given)
         return wrapped(level, op.call(op.function, given))
     return one_by_one(level, lambda each: op.call(op.function, each), arguments)
+
+
+def _is_of_one_tensor(op: Op) -> bool:
+    kinds = [param.kind in TENSOR_KINDS for param in op.params]
+    return op.layout is ELEMENTWISE and sum(kinds) == 1
+
+
+def _in_place(level: Any, op: Op, place: int, given: Sequence[Any]) -> Tensor:
+    """Run an operator on one tensor with the batch where it was, which gives PyTorch's strides."""
+    whole = op.call(op.function, (given[0].movedim(0, place), *given[1:]))
+    return batched(whole.movedim(place, 0), level, place)
 
 
 # --- writes ----------------------------------------------------------------------------------

@@ -270,10 +270,18 @@ def convolution(level: Any, input: Any, weight: Any, bias: Any, *rest: Any) -> A
     return _as(level, found.unflatten(1, (level.size, -1)).transpose(0, 1))
 
 
-def of_matrices(name: str) -> Any:
+def of_matrices(name: str, label: str) -> Any:
     """Return a function of one matrix that takes stacks of them."""
 
     def rule(level: Any, self: Any, *rest: Any) -> Any:
+        if self._array.ndim < 2:
+            shown = rest[0] if label == "linalg.slogdet" else label
+            argument = "input" if label == "linalg.pinv" else "A"
+            raise RuntimeError(
+                f"{shown}: The input tensor {argument} must have at least 2 dimensions."
+            )
+        if any(is_batched(each, level) for each in rest):
+            return None
         found = registry[name].function(self._whole, *rest)
         several = found if isinstance(found, tuple) else (found,)
         if any(each._array.shape[:1] != (level.size,) for each in several):
@@ -283,10 +291,45 @@ def of_matrices(name: str) -> Any:
     return rule
 
 
-_MATRICES = """
-_linalg_det _linalg_eigh _linalg_slogdet _linalg_svd linalg_cholesky_ex linalg_eig linalg_inv_ex
-linalg_ldl_factor_ex linalg_lu_factor_ex linalg_matrix_exp linalg_qr inverse_from_factor
-"""
+# What PyTorch calls them where an example is no matrix.
+_MATRICES = {
+    "_linalg_det": "linalg.det",
+    "_linalg_eigh": "linalg.eigh",
+    "_linalg_slogdet": "linalg.slogdet",
+    "_linalg_svd": "linalg.svd",
+    "cholesky_older": "cholesky",
+    "geqrf_all": "geqrf",
+    "inverse_from_factor": "cholesky_inverse",
+    "linalg_cholesky_ex": "linalg.cholesky",
+    "linalg_eig": "linalg.eig",
+    "linalg_inv_ex": "linalg.inv_ex",
+    "linalg_ldl_factor_ex": "torch.linalg.ldl_factor_ex",
+    "linalg_matrix_exp": "torch.matrix_exp",
+    "linalg_pinv": "linalg.pinv",
+    "linalg_qr": "linalg.qr",
+}
+
+
+def lu_factor(level: Any, self: Any, *rest: Any) -> Any:
+    """Factor a stack of matrices."""
+    if self._array.ndim < 2:
+        raise RuntimeError(
+            "torch.lu_factor_ex: Expected tensor with 2 or more dimensions. Got size: "
+            f"{list(self._whole._array.shape)} instead"
+        )
+    return wrapped(level, registry["linalg_lu_factor_ex"].function(self._whole, *rest))
+
+
+def middle(name: str) -> Any:
+    """Return the median of all elements of an example as that of its only row."""
+
+    def rule(level: Any, self: Any) -> Any:
+        rows = self._whole.reshape(level.size, math.prod(self._array.shape))
+        return _as(level, registry[name].function(rows, 1)[0])
+
+    return rule
+
+
 _POOLS = {
     "_adaptive_avg_pool2d": 2,
     "_adaptive_avg_pool3d": 3,
@@ -485,7 +528,10 @@ RESULTS: dict[str, Any] = dict(
     smooth_l1_loss_reduced=reduced_loss("smooth_l1_loss_reduced", 2),
     soft_margin_loss_reduced=reduced_loss("soft_margin_loss_reduced", 2),
     convolution=convolution,
-    **{name: of_matrices(name) for name in _MATRICES.split()},
+    **{name: of_matrices(name, label) for name, label in _MATRICES.items()},
+    linalg_lu_factor_ex=lu_factor,
+    median_all=middle("median_dim"),
+    nanmedian_all=middle("nanmedian_dim"),
     **{name: of_images(name, rank) for name, rank in _POOLS.items()},
     binary_cross_entropy_reduced=reduced_loss("binary_cross_entropy_reduced", 3),
     binary_cross_entropy_with_logits_reduced=reduced_loss(

@@ -193,7 +193,7 @@ bitwise_left_shift bitwise_right_shift eq ne lt le gt ge logical_and logical_or 
 logical_not isfinite isinf isnan isneginf isposinf isreal signbit gcd lcm angle polar complex _conj
 _conj_physical deg2rad rad2deg where_self masked_fill fill fill_ zero add_scalar sub_scalar
 mul_scalar div_scalar _to_copy _to_integers clone alias lerp_number log_sigmoid_forward
-log_sigmoid_backward
+log_sigmoid_backward maximum minimum fmax fmin igamma igammac clamp_min_tensor clamp_max_tensor
 """
 
 
@@ -209,7 +209,10 @@ def _as_it_is(level: Any, op: Op, arguments: Arguments) -> Sequence[Any]:
 
 
 def _with_matrices(level: Any, op: Op, arguments: Arguments) -> Sequence[Any] | None:
-    return _as_it_is(level, op, arguments) if arguments[0]._array.ndim >= 2 else None
+    """Make the same call on whole batches; PyTorch takes that of vectors for a matrix."""
+    if not arguments[0]._array.ndim:
+        raise RuntimeError(f"{op.label}: The input tensor must have at least 2 dimensions.")
+    return _as_it_is(level, op, arguments)
 
 
 # --- along dimensions ------------------------------------------------------------------------

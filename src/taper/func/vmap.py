@@ -133,7 +133,7 @@ class VmapLevel(Level):
         """Return an input as the function sees it."""
         if dim is None:
             return tensor
-        return batched(tensor if dim == 0 else tensor.movedim(dim, 0), self)
+        return batched(tensor if dim == 0 else tensor.movedim(dim, 0), self, dim)
 
     def leave(self, tensor: Any, dim: int) -> Tensor:
         """Return an output with the batch at `dim`; one that no example influences is expanded."""

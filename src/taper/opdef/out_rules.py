@@ -13,7 +13,7 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import is_dense
+from taper.arrays.strides import is_dense, refuse_overlap
 from taper.dtypes import C_NAMES
 from taper.opdef import Op
 from taper.tensor import Tensor, array_of, element_strides
@@ -37,7 +37,7 @@ _ANYWHERE = frozenset(
     "all_dim amax_dim amin_dim any_dim argmax_dim argmin_dim bmm cummax cummin diagonal_copy dot "
     "histc linalg_vector_norm logsumexp_dim max_all mean_all mean_dim min_all mm mv mvlgamma "
     "nansum_dim prod_dim std_dim sum_dim tril triu var_dim vdot addmm addmv addbmm baddbmm "
-    "masked_scatter".split()
+    "ldexp masked_scatter".split()
 )
 # These outputs are resized, with a warning, before their memory is checked.
 RESIZED_FIRST = frozenset(("cat", "cumprod", "cumsum", "gather"))
@@ -48,18 +48,6 @@ LEFT_TO_FALLBACK = frozenset(("_conj_physical",))
 COMPARISONS = frozenset("eq ge gt le lt ne".split())
 # Composite functions, by label, that end in an operator with the usual rule.
 _COMPOSITES = frozenset("bernoulli div linalg_cross mul normal sort sub tensordot".split())
-
-
-def refuse_overlap(target: np.ndarray) -> None:
-    """Raise for an expanded tensor, which has several elements in one place."""
-    if 0 not in target.strides:
-        return
-    pairs = zip(target.shape, target.strides, strict=True)
-    if target.size and any(length > 1 and stride == 0 for length, stride in pairs):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
 
 
 def refuse_shared_memory(target: Tensor, source: Tensor, apart: bool = False) -> None:
@@ -203,7 +191,7 @@ _CASTABLE = {
 # These accumulate in the dtype of the tensor, and have no kernel for bool.
 _IN_OWN_DTYPE = frozenset(("cumprod_", "cumsum_"))
 _EXACT_TEXT = {name: text for text, names in _EXACT.items() for name in names.split()}
-OWN_CASTS = {name: text for text, names in _CASTABLE.items() for name in names.split()}
+_OWN_CASTS = {name: text for text, names in _CASTABLE.items() for name in names.split()}
 
 
 class _Name:
@@ -228,6 +216,13 @@ def refuse_dtype(name: str, out: np.ndarray, result: np.ndarray, output: str = "
         raise RuntimeError(text)
 
 
+def own_cast(name: str, target: np.ndarray) -> str | None:
+    """Return the text with which an operator itself refuses to write into a tensor, if it does."""
+    if name in ("ldexp", "ldexp_") and target.dtype.kind not in "bui":
+        return None
+    return _OWN_CASTS.get(name)
+
+
 def refuse_cast_of(
     name: str, target: np.ndarray, result: np.ndarray, output: str = "result"
 ) -> None:
@@ -239,8 +234,9 @@ def refuse_cast_of(
         if target.ndim and target.size:
             raise dtypes.no_kernel(f"{name}out_cpu", wanted)
         return
-    text = OWN_CASTS.get(
-        name, "result type {result} can't be cast to the desired output type {out}"
+    text = (
+        own_cast(name, target)
+        or "result type {result} can't be cast to the desired output type {out}"
     )
     text = text.format(name=name, output=output, out=_Name(target), result=_Name(result))
     raise (TypeError if "torch.cat()" in text else RuntimeError)(text)

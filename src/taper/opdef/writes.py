@@ -15,7 +15,7 @@ from taper import dtypes
 from taper.arrays.foreign import device_of, has_elements, is_foreign
 from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.scalars import type_name
-from taper.arrays.strides import broadcast_clash, preserved_strides
+from taper.arrays.strides import broadcast_clash, preserved_strides, refuse_overlap
 from taper.autograd import anomaly_mode, tangents
 from taper.autograd.anomaly_mode import remember
 from taper.autograd.conjugate import memory_of, resize, write_through
@@ -52,13 +52,12 @@ from taper.opdef.operands import flat, is_without_kernel, refuse_saving, refuse_
 from taper.opdef.out_rules import (
     COMPARISONS,
     LEFT_TO_FALLBACK,
-    OWN_CASTS,
     RESIZED_FIRST,
+    own_cast,
     refuse_cast_of,
     refuse_dtype,
     refuse_other_types,
     refuse_outs,
-    refuse_overlap,
     refuse_shared_output,
     refuse_written_input,
 )
@@ -99,7 +98,11 @@ def run_inplace(
         if param.name in op.wrt
     }
     others = any(need for name, need in needs.items() if name != first)
-    record = check_inplace(target, others, state, last=False)
+    try:
+        record = check_inplace(target, others, state, last=False)
+    except RuntimeError:
+        refuse_other_types(op, arguments[1:])
+        raise
     write = _checked_write(op, arguments, write)
     refuse_inference(target, state)
     return _write_recorded(op, arguments, needs if record else None, write, state)
@@ -169,6 +172,9 @@ def _keep_written(node: TableNode, target: Tensor) -> None:
         setattr(node, f"version_{name}", target._counter.value)
 
 
+_CHECKED_FIRST = frozenset(("index_put", "index_copy", "index_reduce"))
+
+
 def _checked_write(
     op: Op, arguments: tuple[Any, ...], write: Callable[[np.ndarray], None] | None
 ) -> Callable[[np.ndarray], None]:
@@ -189,15 +195,38 @@ def _checked_write(
         if target._counter is INFERENCE_COUNTER:
             # A forbidden write must first report whatever else is wrong.
             write(target._array.copy())
-    except RuntimeError as error:
+    except (RuntimeError, IndexError) as error:
         refuse_stale_views(arguments[1:])
         refuse_saving(op, arguments)
-        if isinstance(error, NotImplementedError) or error.args == ("ZeroDivisionError",):
+        if op.layout is ELEMENTWISE:
+            _refuse_dtypes(op, arguments)
+            refuse_overlap(memory_of(target))
+        if is_without_kernel(error) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
-        elif write is not None and op.name not in ("index_put", "index_copy"):
+        elif write is not None and op.name not in _CHECKED_FIRST:
             write(target._array.copy())
         raise
     return write
+
+
+def _refuse_dtypes(op: Op, arguments: tuple[Any, ...]) -> None:
+    """Raise for dtypes that an operator refuses; one without a kernel is refused last of all."""
+    if op.check is not None and op.promote is not None:
+        operands = _operands(op, arguments)
+        try:
+            op.check(dtypes.result_type(operands), operands)
+        except NotImplementedError as error:
+            if not is_without_kernel(error):
+                raise
+
+
+def _operands(op: Op, arguments: Sequence[Any]) -> list[Any]:
+    """Return the arrays and numbers among the arguments."""
+    return [
+        array_of(value)
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.kind in ("tensor", "operand", "optional") and value is not None
+    ]
 
 
 def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
@@ -218,7 +247,7 @@ def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
 def check_destination(target: np.ndarray, result: np.ndarray, name: str = "") -> None:
     """Raise if the `result` of the operator `name` may not be written into `target` (§V16)."""
     refuse_overlap(target)
-    if result.shape != target.shape and name in OWN_CASTS:  # these check the dtype first
+    if result.shape != target.shape and own_cast(name, target):  # these check the dtype first
         refuse_cast_of(name, target, result)
     refuse_shape(target, result)
     if result.dtype is not target.dtype:
@@ -257,11 +286,7 @@ def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
 
 def _stand_in(op: Op, arguments: Sequence[Any]) -> np.ndarray:
     """Return an array like the result of an element-wise operator that has no kernel for it."""
-    operands = [
-        array_of(value)
-        for param, value in zip(op.params, arguments, strict=True)
-        if param.kind in ("tensor", "operand")
-    ]
+    operands = _operands(op, arguments)
     shapes = [np.shape(each) for each in operands]
     clash = broadcast_clash(shapes)
     if clash is not None:
@@ -338,7 +363,7 @@ def compute_into(
     state = local.state
     if label is not None and not state.mode & NO_GRAD:
         involved = [each for each in (*flat(arguments), *outs) if isinstance(each, Tensor)]
-        if any(requires_grad(each) for each in involved):
+        if any(map(wants_grad, involved)):
             raise out_without_gradient(label)
     if state.mode & DUAL:
         tangents.refuse_out(label, (*flat(arguments), *outs))
@@ -415,8 +440,11 @@ def _check_outs(
     for number, (each, array) in enumerate(pairs):
         if check is not None:
             check(each._array, array)
-        if is_elementwise(op) and any(each is given for given in arguments):
+        read = arguments[:1] if name == "ldexp" else arguments  # it multiplies by a new tensor
+        if is_elementwise(op) and any(each is given for given in read):
             # An output that is an input keeps its shape.
+            if own_cast(name, each._array):
+                refuse_cast_of(name, each._array, array)
             refuse_shape(each._array, array)
         output = op.outputs[number] if op is not None else "result"
         refuse_dtype(name, each._array, array, output)
@@ -539,6 +567,7 @@ def run_inplace_in_mode(
         call = Call(op, arguments, "inplace")
         written: Tensor = intercept(call, state, lambda: run_inplace(op, arguments, write))
         return written
+    refuse_other_types(op, arguments[1:])
     before = written_by(target)
     tangent_of_result = None
     if mode & DUAL:

@@ -23,11 +23,11 @@ import numpy as np
 
 from taper import dtypes
 from taper.arrays.foreign import ForeignArray
-from taper.arrays.strides import is_dense
+from taper.arrays.strides import is_dense, refuse_overlap
 from taper.autograd.conjugate import write_through
 from taper.autograd.meta import INFERENCE_COUNTER, VersionCounter
 from taper.autograd.views import version_counter
-from taper.opdef.out_rules import refuse_overlap, shared_memory
+from taper.opdef.out_rules import shared_memory
 from taper.ops.elementwise.blend import where
 from taper.ops.elementwise.clamping import maximum
 from taper.tensor import Tensor, element_strides, wrap

@@ -13,7 +13,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.elements import cast
 from taper.arrays.foreign import device_of, has_elements, is_foreign, place_of
-from taper.arrays.layouts import FIRST
+from taper.arrays.layouts import FIRST, suggested_format
 from taper.arrays.scalars import filler
 from taper.arrays.strides import (
     LARGE,
@@ -24,6 +24,7 @@ from taper.arrays.strides import (
     has_format,
     in_rows,
     preserved_strides,
+    refuse_overlap,
 )
 from taper.autograd.meta import INFERENCE_COUNTER
 from taper.autograd.state import NO_GRAD, local
@@ -33,7 +34,7 @@ from taper.factory import check_memory_format, refuse
 from taper.gpu.state import unwaited
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
 from taper.opdef.operands import NUMBERS, broadcast_clash
-from taper.opdef.out_rules import refuse_overlap, refuse_shared_memory
+from taper.opdef.out_rules import refuse_shared_memory
 from taper.opdef.writes import run_inplace
 from taper.tensor import Tensor, element_strides, wrap
 from taper.userwarning import warn_once
@@ -221,7 +222,7 @@ def as_type(
     if not copy and tensor._array.dtype is dtype.numpy:
         if memory_format is None or memory_format is preserve_format:
             return tensor
-        if has_format(tensor._array, memory_format._name):
+        if suggested_format(tensor._array) is memory_format:
             return tensor
     function = to_copy if dtype.category > dtypes.INTEGER else to_integers
     return function(tensor, dtype, memory_format)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
+from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.native import curve
 from taper.autograd.state import local
 from taper.autograd.views import check_inplace, wants_grad
@@ -279,10 +280,8 @@ def _within(value: Any, low: Any, high: Any) -> Any:
 
 
 def _refuse_complex(common: dtypes.dtype, operands: Sequence[Any]) -> None:
-    """Refuse complex tensors, and complex bounds of a real one."""
-    if common.is_complex and len(operands) == 3 and operands[0].dtype.kind != "c":
-        not_implemented("clamp_cpu", common.name)(common, ())
-    if common.is_complex:
+    """Refuse complex tensors; complex bounds of a real one have no kernel."""
+    if operands[0].dtype.kind == "c":
         raise NotImplementedError("clamp is not supported for complex types")
 
 
@@ -296,11 +295,14 @@ def _refuse_complex(common: dtypes.dtype, operands: Sequence[Any]) -> None:
     method=False,
     check=_refuse_complex,
     signatures=_CLAMP,
+    layout=ELEMENTWISE,
 )
 def clamp_tensors(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
     """Move the tensor's elements between those of two tensors."""
-    if self.dtype.kind == "b" and min is not None and max is not None:
-        raise NotImplementedError("\"clamp_cpu\" not implemented for 'Bool'")
+    both = min is not None and max is not None
+    if self.dtype.kind == "c" or (self.dtype.kind == "b" and both):
+        one = "maximum_cpu" if max is None else "minimum_cpu"
+        raise no_kernel("clamp_cpu" if both else one, self.dtype)
     if min is not None:
         self = np.maximum(self, min)
     return self if max is None else np.minimum(self, max)
@@ -399,6 +401,8 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 @composite(name="clamp_")
 def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
+    if min is None and max is None and isinstance(input, Tensor):
+        check_inplace(input, False, local.state)
     tensors, min, max = _bounds("clamp_", input, min, max)
     if tensors:
         return _clamp_tensors_in_place(input, min, max)

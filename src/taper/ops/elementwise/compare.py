@@ -14,7 +14,7 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.foreign import as_array, refuse_without_elements
 from taper.arrays.layouts import ELEMENTWISE
-from taper.arrays.strides import not_viewable, view_strides
+from taper.arrays.strides import broadcast_clash, not_viewable, view_strides
 from taper.autograd.state import DUAL, NO_GRAD, local
 from taper.device import CPU
 from taper.dtypes import C_NAMES
@@ -209,6 +209,9 @@ def isclose(
                 f"{name} must be greater than or equal to zero, but got {tolerance:g}"
             )
     first, second = input._array, other._array
+    clash = broadcast_clash([first.shape, second.shape])
+    if clash is not None:
+        raise clash
     close = np.equal(first, second)
     if equal_nan and first.dtype.kind not in "biu":
         close = close | (np.isnan(first) & np.isnan(second))
@@ -341,7 +344,7 @@ def _never(self: ndarray) -> ndarray:
     return np.zeros_like(self, np.bool_, order="C", subok=False)
 
 
-@op()
+@op(layout=ELEMENTWISE)
 def isnan(self: Array) -> Array:
     """Tell which elements are nan.
 
@@ -358,7 +361,7 @@ def isnan(self: Array) -> Array:
     return _never(self) if self.dtype.kind in "biu" else np.isnan(self)
 
 
-@op()
+@op(layout=ELEMENTWISE)
 def isinf(self: Array) -> Array:
     """Tell which elements are infinite.
 
@@ -369,7 +372,7 @@ def isinf(self: Array) -> Array:
     return _never(self) if self.dtype.kind in "biu" else np.isinf(self)
 
 
-@op()
+@op(layout=ELEMENTWISE)
 def isfinite(self: Array) -> Array:
     """Tell which elements are neither infinite nor nan.
 
@@ -392,6 +395,7 @@ def _only_bool(name: str) -> Callable[[ndarray, ndarray], None]:
     promote=SAME,
     out=_only_bool("isposinf"),
     check=refuse(RuntimeError, "isposinf does not support complex inputs.", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def isposinf(self: Array) -> Array:
     """Tell which elements are +inf.
@@ -407,6 +411,7 @@ def isposinf(self: Array) -> Array:
     promote=SAME,
     out=_only_bool("isneginf"),
     check=refuse(RuntimeError, "isneginf does not support complex inputs.", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def isneginf(self: Array) -> Array:
     """Tell which elements are -inf.
@@ -433,6 +438,7 @@ def isreal(self: Array) -> Array:
     promote=SAME,
     out=True,
     check=refuse(NotImplementedError, "signbit is not implemented for complex tensors.", *COMPLEX),
+    layout=ELEMENTWISE,
 )
 def signbit(self: Array) -> Array:
     """Tell which elements have a minus sign; -0.0 has one.

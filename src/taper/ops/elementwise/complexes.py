@@ -13,7 +13,7 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import FLOAT32
+from taper.arrays.elements import FLOAT32, Conjugated
 from taper.arrays.layouts import ELEMENTWISE, PRESERVED
 from taper.autograd.conjugate import BOTH, CONJUGATE, NEGATIVE
 from taper.autograd.duals import follow
@@ -56,7 +56,10 @@ def _conj(self: Array) -> Array:
 
 @derivative(_conj, wrt="self")
 def _conj_self(grad):
-    return conj(grad)
+    found = conj(grad)
+    if type(grad) is ndarray and found is not grad:
+        return found.view(Conjugated)
+    return found
 
 
 @composite()
@@ -73,6 +76,8 @@ def conj(input: Any) -> Any:
         return np.conjugate(input) if input.dtype.kind == "c" else input
     if isinstance(input, Tensor):
         return _lazy_view(input, _conj, conj, CONJUGATE) if input.dtype.is_complex else input
+    if isinstance(input, Conjugated):
+        return np.conjugate(input)
     return input.conjugate() if isinstance(input, (complex, np.complexfloating)) else input
 
 

@@ -41,11 +41,20 @@ def _normalization(norm: str | None, forward: bool) -> int:
 
 
 def _checked(function: str, input: Any, norm: Any) -> Tensor:
-    """Convert the input to a dtype that can be transformed."""
+    """Convert the input of a transform of one dimension to a dtype that can be transformed."""
+    _check_types(function, input, norm)
+    return _promoted(input)
+
+
+def _check_types(function: str, input: Any, norm: Any) -> None:
     if not isinstance(input, Tensor):
         refuse(f"fft_{function}", "input", 1, "Tensor", input)
     if norm is not None and not isinstance(norm, str):
         refuse(f"fft_{function}", "norm", 0, "str", norm)
+
+
+def _promoted(input: Tensor) -> Tensor:
+    """Convert to a dtype that can be transformed."""
     kind = input.dtype
     if kind.is_floating_point and kind not in _COMPLEX:
         raise RuntimeError(f"Unsupported dtype {kind.scalar_type}")
@@ -333,34 +342,36 @@ def _complex_block(
     if out is not None:
         arguments = (function, input, s, dim, norm, forward, None)
         return _into("_fft_c2c", "fftn complex", _complex_block, arguments, out)
-    input = _checked(function, input, norm)
+    _check_types(function, input, norm)
     sizes, dims = _shape(function, input, s, dim)
     for size in sizes:
         _points(size)
+    input = _complex(_promoted(input))
     normalization = _normalization(norm, forward)
-    return fft_c2c(_resized(_complex(input), sizes, dims), dims, normalization, forward)
+    return fft_c2c(_resized(input, sizes, dims), dims, normalization, forward)
 
 
 def _rfft_block(function: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Tensor:
     if out is not None:
         arguments = (function, input, s, dim, norm, None)
         return _into("_fft_r2c", "rfftn complex", _rfft_block, arguments, out)
-    input = _checked(function, input, norm)
+    _check_types(function, input, norm)
     _refuse_complex("rfftn expects a real-valued input tensor, but got", input)
     sizes, dims = _shape(function, input, s, dim)
-    if not dims:
-        raise RuntimeError("rfftn must transform at least one axis")
     for size in sizes:
         _points(size)
-    return fft_r2c(_resized(input, sizes, dims), dims, _normalization(norm, True), True)
+    if not dims:
+        raise RuntimeError("rfftn must transform at least one axis")
+    return fft_r2c(_resized(_promoted(input), sizes, dims), dims, _normalization(norm, True), True)
 
 
 def _irfft_block(function: str, input: Any, s: Any, dim: Any, norm: Any, out: Any) -> Tensor:
     if out is not None:
         arguments = (function, input, s, dim, norm, None)
         return _into("_fft_c2r", "irfftn floating point", _irfft_block, arguments, out)
-    input = _checked(function, input, norm)
+    _check_types(function, input, norm)
     sizes, dims = _whole_shape("irfftn", input, s, dim)
+    input = _promoted(input)
     input = _resized(_complex(input), _half(sizes), dims)
     return fft_c2r(input, dims, _normalization(norm, False), sizes[-1])
 
@@ -369,8 +380,9 @@ def _hfft_block(function: str, input: Any, s: Any, dim: Any, norm: Any, out: Any
     if out is not None:
         arguments = (function, input, s, dim, norm, None)
         return _into("_fft_c2r", "hfftn floating point", _hfft_block, arguments, out)
-    input = _checked(function, input, norm)
+    _check_types(function, input, norm)
     sizes, dims = _whole_shape("hfftn", input, s, dim)
+    input = _promoted(input)
     normalization = _normalization(norm, True)
     input = _resized(_complex(input), _half(sizes), dims)
     if len(dims) > 1:
@@ -382,12 +394,13 @@ def _ihfft_block(function: str, input: Any, s: Any, dim: Any, norm: Any, out: An
     if out is not None:
         arguments = (function, input, s, dim, norm, None)
         return _into("_fft_c2c", "ihfftn complex", _ihfft_block, arguments, out)
-    input = _checked(function, input, norm)
+    _check_types(function, input, norm)
     sizes, dims = _shape(function, input, s, dim)
     if not dims:
         raise RuntimeError("ihfftn must transform at least one axis")
     for size in sizes:
         _points(size)
+    input = _promoted(input)
     normalization = _normalization(norm, False)
     _refuse_complex("Only supports floating-point dtypes, but found:", input)
     found = fft_r2c(_resized(input, sizes, dims), dims[-1:], normalization, True)

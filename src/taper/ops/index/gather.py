@@ -17,11 +17,17 @@ from taper import dtypes
 from taper.arrays.native import native
 from taper.arrays.reduction import combine_at, scatter_along
 from taper.arrays.scalars import filler
-from taper.arrays.strides import Shape, broadcast_clash, existing_dim, row_major, wrap_dim
+from taper.arrays.strides import (
+    Shape,
+    broadcast_clash,
+    existing_dim,
+    refuse_overlap,
+    row_major,
+    wrap_dim,
+)
 from taper.factory import refuse
 from taper.opdef import LINEAR, Array, Operand, composite, derivative, op, tangent_of
 from taper.opdef.operands import number_of
-from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.elementwise.remainders import remainder
 from taper.ops.linalg.matmul import same_dtype

@@ -10,10 +10,9 @@ from numpy import ndarray
 from taper import dtypes
 from taper.arrays.native import native
 from taper.arrays.scalars import filler
-from taper.arrays.strides import Shape
+from taper.arrays.strides import Shape, refuse_overlap
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import broadcast_clash, invalid_combination
-from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import run_inplace
 from taper.ops.shape.reshape import expand_to, reshape
 from taper.tensor import Tensor

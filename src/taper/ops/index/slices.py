@@ -16,14 +16,13 @@ from taper.arrays.layouts import FIRST, PRESERVED
 from taper.arrays.native import native
 from taper.arrays.reduction import scatter_along
 from taper.arrays.scalars import filler
-from taper.arrays.strides import EVERYTHING, Shape, wrap_dim
+from taper.arrays.strides import EVERYTHING, Shape, refuse_overlap, wrap_dim
 from taper.opdef import LINEAR, Array, composite, derivative, op, tangent_of
-from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import run_inplace
 from taper.ops.index.advanced import add_at, is_expanded, warn_expanded
 from taper.ops.index.gather import check_bounds, through_flat
 from taper.ops.shape.reshape import reshape
-from taper.tensor import Tensor
+from taper.tensor import Tensor, element_strides
 
 _INTEGERS = (np.dtype(np.int64), np.dtype(np.int32))
 
@@ -330,6 +329,8 @@ def write_index_fill(target: ndarray, dim: int, index: ndarray, value: Any) -> N
         number = filler(value, dtypes.FROM_NUMPY[target.dtype])
     size = target.shape[position] if target.ndim else 1
     if not target.size:
+        if index.size and not size:
+            _refuse_restriding(target, position)
         return
     if index.size and ((index < -size) | (index >= size)).any():
         wrong = index[(index < -size) | (index >= size)].flat[0]
@@ -341,6 +342,19 @@ def write_index_fill(target: ndarray, dim: int, index: ndarray, value: Any) -> N
         target[where] = number
     elif index.size:
         target[...] = number
+
+
+def _refuse_restriding(target: ndarray, position: int) -> None:
+    """Raise as PyTorch, which looks at one element of an empty dimension to fill it."""
+    shape, strides = list(target.shape), list(element_strides(target))
+    shape[position], strides[position] = 1, 0
+    needed = 1 + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
+    if 0 not in shape:
+        raise RuntimeError(
+            f"setStorage: sizes {shape}, strides {strides}, storage offset 0, and itemsize "
+            f"{target.itemsize} requiring a storage size of {needed * target.itemsize} are out of "
+            "bounds for storage of size 0"
+        )
 
 
 def fill_number(self: Array, dim: int, index: Array, value: Any) -> Array:

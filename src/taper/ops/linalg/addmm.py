@@ -33,7 +33,6 @@ from taper.ops.linalg.matmul import (
     left_gradient,
     mm,
     mv,
-    mv_sizes_clash,
     not_tensors,
     product,
     right_gradient,
@@ -192,8 +191,6 @@ def addmv(self: Array, mat: Array, vec: Array, *, beta: Any = 1, alpha: Any = 1)
     tensor([7., 8.])
     """
     check_mv(mat, vec, self.shape, self)
-    if self.size not in (1, mat.shape[0]):
-        raise mv_sizes_clash(mat, vec, self.shape)
     if mat.dtype.char in _HALF:
         return in_single(addmv.op.kernel, self, mat, vec, beta=beta, alpha=alpha)
     return added(product(mat, vec, "addmv_impl_cpu"), self, beta, alpha)
@@ -441,9 +438,12 @@ def _checked_addr(
     if not isinstance(vec1, Tensor) or not isinstance(vec2, Tensor):
         raise not_tensors("addr_", vec1=vec1, vec2=vec2)
     shape, vectors = self._array.shape, (vec1._array, vec2._array)
+    fitting = (vectors[0].size, vectors[1].size)
+    if len(shape) != 2 or ([each.ndim for each in vectors] == [1, 1] and shape != fitting):
+        check_inplace(self, any(map(wants_grad, (vec1, vec2))), local.state)
     if len(shape) != 2:
         raise RuntimeError(f"2D tensor expected, got {len(shape)}D tensor for input")
-    if [each.ndim for each in vectors] == [1, 1] and shape != (vectors[0].size, vectors[1].size):
+    if [each.ndim for each in vectors] == [1, 1] and shape != fitting:
         raise RuntimeError(
             f"size mismatch, input: {list(shape)}, v1: {list(vectors[0].shape)}, v2: "
             f"{list(vectors[1].shape)}"

@@ -21,7 +21,6 @@ from taper.ops.linalg.checks import (
     check_square,
     check_tensors,
     common_batch,
-    missing_tangent,
     no_derivative,
     not_positive_definite,
     singular,
@@ -124,9 +123,19 @@ def _checked_factor(input: Tensor, upper: bool) -> Any:
     return factor
 
 
+_OLDER = (
+    "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
+    "future PyTorch release.\nL = torch.cholesky(A)\nshould be replaced with\nL = "
+    "torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced "
+    "with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results "
+    "for all valid (symmetric positive definite) inputs."
+)
+
+
 @op(name="cholesky_older", label="cholesky", node="CholeskyBackward0", public=False, method=False)
 def older_cholesky(self: Array, upper: bool = False) -> Array:
     """Compute Cholesky's factor, under its older name."""
+    warn_once(_OLDER)
     if not self.size and self.ndim > 1:
         return self.copy()
     check_square("cholesky", self)
@@ -139,20 +148,6 @@ def older_cholesky(self: Array, upper: bool = False) -> Array:
 @derivative(older_cholesky, wrt="self")
 def older_cholesky_self(grad, result, upper):
     return cholesky_gradient(grad, result, upper)
-
-
-@tangent_of(older_cholesky)
-def older_cholesky_tangent(self_t):
-    raise missing_tangent("cholesky")
-
-
-_OLDER = (
-    "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a "
-    "future PyTorch release.\nL = torch.cholesky(A)\nshould be replaced with\nL = "
-    "torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould be replaced "
-    "with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results "
-    "for all valid (symmetric positive definite) inputs."
-)
 
 
 @composite()
@@ -168,12 +163,10 @@ def cholesky(input: Tensor, upper: bool = False, *, out: Tensor | None = None) -
     if out is not None:
 
         def row_major(*given: Any) -> Any:
-            warn_once(_OLDER)
             warn_once(_OLDER)  # PyTorch's function with `out` calls the one without
             return older_cholesky(*given).contiguous()
 
         return write_out("cholesky", row_major, (input, upper), out, None, None)
-    warn_once(_OLDER)
     return older_cholesky(input, upper)
 
 

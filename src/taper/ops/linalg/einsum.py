@@ -546,15 +546,22 @@ def _chain(*matrices: Tensor) -> Tensor:
     return matrices[0].clone() if len(matrices) == 1 else multiply_chain(matrices)
 
 
-def multiply_chain(matrices: Sequence[Tensor], shape: tuple[int, ...] | None = None) -> Tensor:
-    """Multiply two or more matrices and view the result as `shape`; `multi_dot` uses it, too."""
-    _check_chain(matrices)
+def multiply_chain(
+    matrices: Sequence[Tensor],
+    shape: tuple[int, ...] | None = None,
+    given: Sequence[Tensor] | None = None,
+) -> Tensor:
+    """Multiply two or more matrices and view the result as `shape`; `multi_dot` uses it, too.
+
+    `given` are the tensors that the matrices were made of, with their own shapes.
+    """
+    _check_chain(matrices, matrices if given is None else given)
     sizes = [matrices[0]._array.shape[0], *(each._array.shape[1] for each in matrices)]
     product = _multiply(matrices, _cheapest_splits(sizes), 0, len(matrices) - 1)
     return view_as_shape(product, (sizes[0], sizes[-1]) if shape is None else shape)
 
 
-def _check_chain(matrices: Sequence[Tensor]) -> None:
+def _check_chain(matrices: Sequence[Tensor], given: Sequence[Tensor]) -> None:
     for nr, (left, right) in enumerate(itertools.pairwise(matrices)):
         if right._array.dtype != matrices[0]._array.dtype:
             names = [C_NAMES[each.dtype] for each in (matrices[0], right)]
@@ -564,8 +571,8 @@ def _check_chain(matrices: Sequence[Tensor]) -> None:
             )
         if left._array.shape[1] != right._array.shape[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {nr} and {nr + 1} with shapes {list(left._array.shape)} "
-                f"and {list(right._array.shape)} cannot be multiplied"
+                f"multi_dot(): tensors {nr} and {nr + 1} with shapes {list(given[nr].shape)} "
+                f"and {list(given[nr + 1].shape)} cannot be multiplied"
             )
 
 

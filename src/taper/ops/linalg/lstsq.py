@@ -86,6 +86,11 @@ def _check(A: ndarray, b: ndarray, driver: Any) -> str:
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's "
             f"dtype {scalar_type(A.dtype)} and other's dtype {scalar_type(b.dtype)}"
         )
+    if not 0 <= A.ndim - b.ndim <= 1:
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and "
+            "(input.dim() - other.dim()) <= 1"
+        )
     vector = _is_vector(A, b)
     _check_batches(A, b[..., None] if vector else b)
     axis = -1 if vector else -2

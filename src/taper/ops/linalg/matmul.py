@@ -250,7 +250,7 @@ def check_mv(mat: ndarray, vec: ndarray, added: tuple[int, ...], like: ndarray) 
         raise RuntimeError(
             f"vector + matrix @ vector expected, got {len(added)}, {mat.ndim}, {vec.ndim}"
         )
-    if mat.shape[1] != vec.shape[0]:
+    if mat.shape[1] != vec.shape[0] or math.prod(added) not in (1, mat.shape[0]):
         raise mv_sizes_clash(mat, vec, added)
     if not mat.dtype == vec.dtype == like.dtype:
         names = [scalar_name(each) for each in (like, mat, vec)]
@@ -474,21 +474,21 @@ def product_into(
     """Write a product into `out=`: a vector times a matrix is a matrix of one row."""
     written: Tensor
     ndims = [each.ndim for each in arguments[:2] if isinstance(each, Tensor)]
-    if ndims != [1, 2]:
+    as_row = ndims == [1, 2]
 
-        def checked(*given: Any) -> Tensor:
-            if ndims == [2, 2] and given[0]._array.shape[1] == given[1]._array.shape[0]:
-                same_dtype(out._array, given[0]._array)
-            return compute(*given)
+    def checked(*given: Any) -> Tensor:
+        left, right = (each._array for each in given[:2])
+        if ndims == [1, 1] and out._array.dtype != left.dtype:
+            raise RuntimeError(
+                f"result dtype {scalar_name(out._array)} does not match input dtype "
+                f"{scalar_name(left)}"
+            )
+        if ndims[0] and ndims[1] == 2 and left.shape[-1] == right.shape[0]:
+            same_dtype(out._array, left)
+        return unsqueeze(compute(*given), 0) if as_row else compute(*given)
 
-        written = compute_into(function, checked, arguments, out, same_dtype)
-        return written
-
-    def row(*given: Any) -> Tensor:
-        return unsqueeze(compute(*given), 0)
-
-    written = compute_into(function, row, arguments, out, same_dtype)
-    return written.squeeze_(0)
+    written = compute_into(function, checked, arguments, out, same_dtype)
+    return written.squeeze_(0) if as_row else written
 
 
 def not_tensors(function: str, **arguments: Any) -> TypeError:

@@ -261,7 +261,7 @@ def _chain(tensors: Sequence[Tensor]) -> Any:
     for index, each in enumerate(matrices[1:-1], 1):
         if each.dim() != 2:
             raise RuntimeError(f"multi_dot(): tensor {index} must be 2D but got {each.dim()}D")
-    return multiply_chain(matrices, tuple(shape))
+    return multiply_chain(matrices, tuple(shape), tensors)
 
 
 @with_numpy_names

@@ -291,7 +291,7 @@ def native_group_norm(
         return rounded(found, input.dtype, kept)
     natively = _group(input, N, C, HxW, group, weight, bias, None, None, eps)
     if natively is not None:
-        return tuple(natively)
+        return laid_out_like(natively[0], input), *natively[1:]
     rows = input.reshape(N * group, C // group * HxW)
     result, mean, inverse = normalised_rows(rows, eps)
     result = result.reshape(N, C, HxW)
@@ -563,7 +563,8 @@ def _rms_at_once(input: Tensor, shape: Shape, weight: Tensor | None, eps: float)
     found = _layer(arrays[0], lead, arrays[1] if weight is not None else None, None, eps, False)
     if found is None:
         return None
-    return fresh(found[0], state.cut) if state.mode else unrecorded(found[0], *tensors)
+    result = laid_out_like(found[0], arrays[0])
+    return fresh(result, state.cut) if state.mode else unrecorded(result, *tensors)
 
 
 def _check_rms(input: Tensor, shape: Shape, weight: Tensor | None) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.strides import Shape
+from taper.arrays.strides import Shape, refuse_overlap
 from taper.device import CPU, strided
 from taper.factory import (
     allocate,
@@ -29,7 +29,6 @@ from taper.factory import (
 )
 from taper.opdef import LINEAR, Array, Op, composite, derivative, op, tangent_of
 from taper.opdef.operands import broadcast_clash, invalid_combination
-from taper.opdef.out_rules import refuse_overlap
 from taper.opdef.writes import compute_into, run_inplace
 from taper.ops.random.draws import check_generator
 from taper.sampling import continuous, discrete, integers

@@ -132,7 +132,7 @@ def var_self(grad: Any, self: Any, dim: Dims, correction: float | None, keepdim:
     freedom = _degrees_of_freedom(count_of(self.shape, dim), correction)
     if grad.__class__ is ndarray and self.dtype is FLOAT32 and freedom > 0:
         scale = unreduced(grad, self.shape, dim, keepdim) * (2.0 / freedom)
-        return _multiply(_subtract(self, mean_dim(self, dim, True)), scale)
+        return _multiply(scale, _subtract(self, mean_dim(self, dim, True)))
     centred = self - mean_dim(self, dim, True)
     if freedom <= 0 and (dim is None or not self.ndim):
         return grad * filled(

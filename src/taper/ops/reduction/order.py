@@ -220,7 +220,7 @@ def topk(
         indices = _ordered_top(self, k, axis, largest)
     else:
         head = (slice(None),) * axis + (slice(k),)
-        indices = np.ascontiguousarray(order_along(self, axis, largest)[head])
+        indices = order_along(self, axis, largest)[head].copy()  # strides of its own
     return taken(self, indices, axis), indices
 
 

@@ -38,6 +38,8 @@ def _resized(tensor: Tensor, shape: Shape, strides: Shape) -> Tensor:
     inference = tensor._counter is INFERENCE_COUNTER or local.state.mode & INFERENCE
     if not inference and requires_grad(tensor):
         raise RuntimeError("cannot resize variables that require grad")
+    if local.state.mode & DUAL and tangent(tensor) is not None:
+        raise RuntimeError("cannot resize variables that has a forward grad")
     array = memory_of(tensor)
     if array.shape == shape:
         return tensor
