@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import two_devices
 from taper.arrays.native import native
 from taper.autograd.detours import original_of
 from taper.gpu import state
-from taper.gpu.array import CudaArray, empty, empty_strided, to_device
+from taper.gpu.array import CUDA, CudaArray, empty, empty_strided, to_device
 from taper.gpu.dispatch import lent
 
 _ROOMS = (
@@ -414,9 +415,42 @@ def is_there(args: Any) -> bool:
     return False
 
 
-def dispatching(host: Any, device: Callable[[], Any]) -> Any:
-    """Return a function that runs in the device's way if an argument is there."""
+# Parameters that may be on the processor, whatever the others are.
+_ANYWHERE = ("index", "indices", "lengths", "offsets", "batch_sizes")
+
+
+def _is_mixed(args: Any) -> bool:
+    """Whether one of a kernel's arguments is an array of the processor's, and no single number."""
+    for each in args:
+        kind = each.__class__
+        if kind is np.ndarray:
+            if each.ndim:
+                return True
+        elif (kind is list or kind is tuple) and _is_mixed(each):
+            return True
+    return False
+
+
+def _refuse_mixture(entry: Any, args: Any, options: Any) -> None:
+    """Raise if a kernel was given arrays of both: it would read addresses of the device."""
+    given = {**dict(zip([each.name for each in entry.params], args, strict=False)), **options}
+    bound = [value for name, value in given.items() if name not in _ANYWHERE]
+    if not is_there(bound):
+        raise two_devices("cpu", str(CUDA))
+    if _is_mixed(bound):
+        several = [each if isinstance(each, list | tuple) else (each,) for each in given.values()]
+        arrays = [each for values in several for each in values if isinstance(each, np.ndarray)]
+        CudaArray.place.refuse_mixture(arrays)
+
+
+def dispatching(host: Any, device: Callable[[], Any], entry: Any = None) -> Any:
+    """Return a function that runs in the device's way if an argument is there.
+
+    `entry` is the operator whose kernel it is, if it is one: then no other argument may be on the
+    processor.
+    """
     there: Any = None
+    alike = entry is None or entry.name in _ACROSS
 
     def call(*args: Any, **options: Any) -> Any:
         nonlocal there
@@ -427,6 +461,8 @@ def dispatching(host: Any, device: Callable[[], Any]) -> Any:
         ):
             if there is None:
                 there = device()
+            if not alike and (args[0].__class__ is not CudaArray or _is_mixed(args)):
+                _refuse_mixture(entry, args, options)
             return there(*args, **options)
         return host(*args, **options)
 

@@ -29,7 +29,7 @@ _active: Any = None  # the module `gpu.world`, once there is a device in use
 def prepare(op: Op) -> None:
     """Let an operator's kernel run where its arrays are."""
     if _active is not None and not hasattr(op.forward, "host"):
-        op.__dict__["forward"] = _active.dispatching(op.forward, lambda: _active.kernel_of(op))
+        op.__dict__["forward"] = _active.dispatching(op.forward, lambda: _active.kernel_of(op), op)
 
 
 def formula(function: Any) -> Any:
