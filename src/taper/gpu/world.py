@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from taper.arrays.foreign import two_devices
+from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.native import native
 from taper.autograd.detours import original_of
 from taper.gpu import state
@@ -416,7 +417,8 @@ def is_there(args: Any) -> bool:
 
 
 # Parameters that may be on the processor, whatever the others are.
-_ANYWHERE = ("index", "indices", "lengths", "offsets", "batch_sizes")
+_ANYWHERE = ("lengths", "offsets", "batch_sizes")
+_INDEXING = ("index", "index_put")  # and the indices of these operators
 
 
 def _is_mixed(args: Any) -> bool:
@@ -434,13 +436,48 @@ def _is_mixed(args: Any) -> bool:
 def _refuse_mixture(entry: Any, args: Any, options: Any) -> None:
     """Raise if a kernel was given arrays of both: it would read addresses of the device."""
     given = {**dict(zip([each.name for each in entry.params], args, strict=False)), **options}
-    bound = [value for name, value in given.items() if name not in _ANYWHERE]
-    if not is_there(bound):
+    free = (*_ANYWHERE, "indices") if entry.name in _INDEXING else _ANYWHERE
+    bound = [value for name, value in given.items() if name not in free]
+    first = args[0] if args else None
+    number = first.__class__ is np.ndarray and entry.layout is not ELEMENTWISE
+    if number or not is_there(bound):
         raise two_devices("cpu", str(CUDA))
     if _is_mixed(bound):
         several = [each if isinstance(each, list | tuple) else (each,) for each in given.values()]
         arrays = [each for values in several for each in values if isinstance(each, np.ndarray)]
         CudaArray.place.refuse_mixture(arrays)
+
+
+def refuse_writing(operator: str, target: Any, others: dict[str, Any]) -> None:
+    """Raise if tensors of another device are to be written into one, but as single numbers."""
+    free = ("indices",) if operator in _INDEXING else ()
+    there = target._array.__class__ is CudaArray
+    for name, value in others.items():
+        if there and name in free:
+            continue
+        for each in value if isinstance(value, list | tuple) else (value,):
+            array = getattr(each, "_array", None)
+            if array is not None and array.ndim and (array.__class__ is CudaArray) is not there:
+                raise two_devices(str(target.device), str(each.device))
+
+
+def checked_write(run: Any, entry: Any, arguments: Any, *rest: Any) -> Any:
+    """Write in place (`run_inplace`), unless the tensors are on two devices."""
+    if entry.name != "copy":
+        names = [each.name for each in entry.params]
+        refuse_writing(entry.name, arguments[0], dict(zip(names[1:], arguments[1:], strict=False)))
+    return run(entry, arguments, *rest)
+
+
+def _checked_index_write(copy: Any) -> Any:
+    def write(target: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+        refuse_writing("index_put", target, {"indices": indices, "values": values})
+        return copy(target, indices, values, accumulate)
+
+    return write
+
+
+helpers["taper.ops.index.advanced", "write_index"] = _checked_index_write
 
 
 def dispatching(host: Any, device: Callable[[], Any], entry: Any = None) -> Any:

@@ -181,8 +181,7 @@ class Op:
         self.ufunc: Any = options["ufunc"]
         self.public: bool = options["public"]
         self.method: bool = options["method"]
-        in_place = self.label if self.label.endswith("_") else f"{self.name}_"
-        self.inplace_name: str = options["inplace_name"] or in_place
+        self.inplace_name: str = options["inplace_name"] or f"{self.name}_"
         self.many_outputs: bool = options["many_outputs"]
         self.saved_sizes: dict[str, tuple[int, ...]] = options["saved_sizes"] or {}
         self.check: Callable[[Any, Sequence[Any]], None] | None = options["check"]
