@@ -17,7 +17,6 @@ from taper.arrays import memory, reduction
 from taper.autograd.detours import lead_through, original_of
 from taper.gpu import state
 from taper.opdef import NAMESPACE, Op, named_composites, nodes, registry
-from taper.opdef.writes import run_inplace
 from taper.tensor import Tensor, fresh, wrap
 
 # What the library calls outside kernels with arrays of any device.
@@ -106,7 +105,7 @@ def _start() -> None:
             NAMESPACE[name] = formula(value)
     nodes.ways.append(_formula_once)
     _redirect_all()
-    lead_through("devices", {run_inplace: world.checked_write})
+    lead_through("devices", {NAMESPACE["run_inplace"]: world.checked_write})
     for shared in (*_SHARED, *[getattr(memory, name) for name in _OF_MEMORY]):
         handler = _active.rerouted(shared, lambda args, options: _active.is_there(args))
         lead_through("devices", {shared: handler})
