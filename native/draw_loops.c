@@ -4,18 +4,7 @@
 #include <string.h>
 
 #include "draw_loops.h"
-
-static inline uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
+#include "floats.h" /* of src/taper/program */
 
 #define TWIST(this, next)                                                                 \
     ((((this) & 0x80000000u) | ((next) & 0x7fffffffu)) >> 1 ^ (-((next) & 1u) & 0x9908b0dfu))

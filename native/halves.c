@@ -1,8 +1,8 @@
 /* float16 and bfloat16 from and to float32, on all threads; the twin is `astype`, which takes ten times as long. */
 
 #include <stdint.h>
-#include <string.h>
 
+#include "floats.h" /* of src/taper/program */
 #include "native.h"
 #include "pool.h"
 
@@ -12,18 +12,6 @@ typedef struct {
     const void *from;
     void *to;
 } Work;
-
-static inline uint32_t bits_of(float value) {
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static inline float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* One of two, without a jump: so the loops below become vectors. */
 static inline uint32_t chosen(int condition, uint32_t one, uint32_t other) {

@@ -290,3 +290,45 @@ def test_an_output_of_another_shape_is_resized_within_its_storage(function, argu
         function(*arguments, out=out)
     assert x.tolist() == expected
     assert out.storage_offset() == 1 and out._base is x and x._version == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5,), (3, 1)])
+def test_found_e12_addbmm_in_place_takes_a_broadcastable_self(shape):
+    found = taper.ones(shape).addbmm_(taper.ones(2, 3, 4), taper.ones(2, 4, 5))
+    assert found.shape == (3, 5) and found.eq(9).all()
+
+
+def test_found_w30_small_numbers_and_bounds():
+    assert F.hardshrink(bfloat16([0.3, -0.3, 0.31]), 0.3).tolist() == [0.0, 0.0, 0.310546875]
+    found = taper.log1p(tensor([1e-30 + 2e-30j, 1e-5 + 1e-3j]))
+    close(found, [1e-30 + 2e-30j, 1.0499939889996313e-05 + 0.0009999896865338087j], rtol=1e-6)
+
+
+def test_found_w30_nan_differs_from_itself():
+    close(F.pdist(tensor([[1.0, NAN], [1.0, 2.0], [3.0, NAN]]), p=0), [NAN, NAN, NAN])
+    rows, counts = tensor([[1.0, NAN], [1.0, NAN], [0.0, 1.0]]).unique(dim=0, return_counts=True)
+    close(rows, [[0.0, 1.0], [1.0, NAN], [1.0, NAN]])
+    assert counts.tolist() == [1, 1, 1]
+
+
+def test_found_w30_a_tensor_of_a_storage_reads_its_bytes_as_words():
+    words = tensor(tensor([1.0, 2.0]).untyped_storage())
+    assert words.tolist() == [0x400000003F800000] and words.dtype is taper.int64
+
+
+def test_found_w30_deterministic_algorithms_fill_new_memory():
+    taper.use_deterministic_algorithms(True)
+    try:
+        assert taper.empty(3).isnan().all() and taper.ones(2).new_empty(2).isnan().all()
+        assert taper.empty(2, dtype=taper.int32).tolist() == [2**31 - 1] * 2
+        close(taper.zeros(1).resize_(3), [0.0, NAN, NAN])
+    finally:
+        taper.use_deterministic_algorithms(False)
+
+
+def test_found_w30_weights_in_channels_last_3d_are_drawn_in_the_order_of_memory():
+    layer = nn.Conv3d(2, 3, 2).to(memory_format=taper.channels_last_3d)
+    taper.manual_seed(0)
+    layer.reset_parameters()
+    assert layer.weight.stride() == (16, 1, 8, 4, 2)
+    close(layer.weight.flatten()[:4], [-0.0018717051, 0.1341108978, -0.2057612836, -0.1839847565])

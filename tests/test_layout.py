@@ -54,6 +54,8 @@ STRIDES = [
     ("W31", "last + torch.ones(2, 4, 4, 4)", (64, 1, 16, 4)),
     ("W31", "torch.ones(2, 4, 4, 4) + last", (64, 16, 4, 1)),
     ("W31", "last * 2", (64, 1, 16, 4)),
+    ("W31", "last[..., ::3].roll(1, 3)", (32, 1, 8, 4)),
+    ("W31", "last[..., ::3].roll(1, 2)", (32, 8, 2, 1)),
     ("W31", "F.conv2d(last[:, :, ::2], torch.ones(3, 4, 1, 2))", (18, 1, 9, 3)),
     ("W31", "F.conv2d(torch.ones(2, 4, 4, 4), last[:, :, :2, :2])", (18, 1, 6, 2)),
     ("W31", "F.conv_transpose2d(last[:, :, ::2], torch.ones(4, 3, 2, 2))", (45, 1, 15, 3)),
@@ -98,6 +100,22 @@ def test_found_e1_gradient_of_an_empty_leaf_has_its_strides():
     leaf = taper.empty(0).as_strided((0, 3, 2), (40, 2, 6)).requires_grad_()
     (leaf * 2).sum().backward()
     assert leaf.grad.stride() == (40, 2, 6)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_found_e1_a_retained_gradient_is_row_major(turned):
+    result = taper.ones(3, 4, requires_grad=True) * 1
+    result = result.t() if turned else result
+    result.retain_grad()
+    result.backward(taper.ones(result.shape[::-1]).t())
+    assert result.grad.stride() == ((3, 1) if turned else (4, 1))
+
+
+def test_found_e1_a_retained_gradient_of_one_element_has_strides_of_its_own():
+    result = taper.ones(1, 1, requires_grad=True) * 1
+    result.retain_grad()
+    result.sum().backward()
+    assert result.grad.stride() == (1, 1)
 
 
 def test_found_w31_native_group_norm_and_max_pool3d_refuse_formats_they_do_not_know():

@@ -34,7 +34,14 @@ REFUSED = [
     ("taper.hsplit(x, 'abc')", TypeError, f"hsplit() {COMBINATION}(Tensor, str)"),
     # M5
     ("taper.relu_(5)", TypeError, "relu_(): argument 'input' (position 1) must be Tensor, not int"),
-    ("taper.atleast_1d(5)", TypeError, "expected Tensor as element 0 in argument 0, but got int"),
+    ("F.elu_(5)", TypeError, "elu_(): argument 'input' (position 1) must be Tensor, not int"),
+    ("F.threshold_(5, 1, 1)", TypeError, "threshold_(): argument 'input' (position 1) must be Te"),
+    ("taper.atleast_1d(5)", TypeError, f"atleast_1d() {COMBINATION}(int)"),
+    (
+        "taper.atleast_3d(x, 5)",
+        TypeError,
+        "expected Tensor as element 1 in argument 0, but got int",
+    ),
     ("taper.kron(x, 3)", TypeError, "kron(): argument 'other' (position 2) must be Tensor, not in"),
     (
         "F.prelu(x, None)",
@@ -51,7 +58,16 @@ REFUSED = [
         IndexError,
         "Dimension out of range (expected to be in range of [-2, 1], but got 4611686018427387904)",
     ),
-    ("taper.log_softmax(x, dim=True)", TypeError, ""),
+    (
+        "taper.log_softmax(x, True)",
+        TypeError,
+        "log_softmax(): argument 'dim' (position 2) must be int",
+    ),
+    (
+        "taper.argmax(x, True)",
+        TypeError,
+        "argmax(): argument 'dim' (position 2) must be int, not b",
+    ),
     ("x.nan_to_num('a')", TypeError, "nan_to_num(): argument 'nan' (position 2) must be float"),
     ("x.bfloat16().nan_to_num('a')", TypeError, "nan_to_num(): argument 'nan' (position 2) must"),
     # M6
@@ -72,6 +88,18 @@ REFUSED = [
         RuntimeError,
         "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: "
         "you tried to allocate 9007199254741008 bytes.",
+    ),
+    (
+        "F.one_hot(i, 2**61)",
+        RuntimeError,
+        "Storage size calculation overflowed with sizes=[1, 2305843009213693952]",
+    ),
+    ("taper.vander(x[0], 2**61)", RuntimeError, "Storage size calculation overflowed"),
+    (
+        "taper.empty_strided((2**40,), (2**40,))",
+        RuntimeError,
+        "Storage size calculation overflowed with sizes=[1099511627776] and "
+        "strides=[1099511627776]",
     ),
     ("F.one_hot(i, 2**50)", RuntimeError, "[enforce fail at alloc_cpu.cpp:127] err == 0."),
     ("taper.randperm(2**50)", RuntimeError, "[enforce fail at alloc_cpu.cpp:127] err == 0."),
@@ -130,6 +158,14 @@ def test_found_m7_arrays_are_no_tensors(name, again):
 def test_found_m7_arrays_are_no_tensors_in_nn_functional(function):
     with pytest.raises(TypeError, match="must be Tensor, not numpy.ndarray"):
         function(np.ones((2, 2), np.float32))
+
+
+@pytest.mark.parametrize("name", "add_ xlogy_ pow_ fill_ fmod_ clamp_ eq_ copysign_ pow".split())
+def test_found_m7_no_method_takes_an_array(name):
+    tensor = taper.full((2,), 3.0)
+    with pytest.raises(TypeError, match="numpy.ndarray"):
+        getattr(tensor, name)(np.ones(2, np.float32))
+    assert tensor.tolist() == [3.0, 3.0]
 
 
 def test_found_m7_an_array_beside_a_tensor_is_none_either():

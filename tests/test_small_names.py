@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 
 import pytest
@@ -154,3 +155,11 @@ def test_quantized_engine_is_a_switch():
         assert quantized.engine == "qnnpack"
     finally:
         quantized.engine = "x86"
+
+
+def test_the_modules_that_autograd_lists_are_pytorch_s():
+    """PyTorch 2.13 has these: what else is loaded there is the library's own."""
+    listed = [getattr(taper.autograd, name) for name in taper.autograd.__all__]
+    modules = {each.__name__.rpartition(".")[2] for each in listed if inspect.ismodule(each)}
+    expected = "anomaly_mode forward_ad function functional grad_mode graph profiler profiler_util"
+    assert modules == set(expected.split())

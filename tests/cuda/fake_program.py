@@ -6,12 +6,14 @@ Long because: the checks share that process, and the GPU's tests run the same on
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import os
 import shutil
 import subprocess
 import sys
 import traceback
+import warnings
 
 faulthandler.enable()
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -169,6 +171,75 @@ for layer in layers:
 """
     program = f"import fake; from taper.gpu import state; state.start(fake.Runtime({LIMIT}))" + code
     subprocess.run([sys.executable, "-c", program], cwd=HERE, check=True, timeout=100)
+
+
+def check_modules_and_operators_refuse_two_devices():
+    here, there = torch.ones(2, 2), torch.ones(2, 2, device="cuda")
+    where = torch.tensor([0])
+    F = torch.nn.functional
+    calls = {
+        "linear": lambda: torch.nn.Linear(2, 2).cuda()(here),
+        "attention": lambda: torch.nn.MultiheadAttention(2, 1).cuda()(here, here, here),
+        "loss": lambda: F.cross_entropy(here, torch.tensor([0, 1]).cuda()),
+        "target": lambda: F.cross_entropy(there, torch.tensor([0, 1])),
+        "embedding": lambda: F.embedding(where, there),
+        "read at": lambda: here[where.cuda()],
+        "write at": lambda: here.index_put_((where.cuda(),), here[:1]),
+        "set item": lambda: here.__setitem__(where.cuda(), here[:1]),
+        "index_add_": lambda: here.index_add_(0, where.cuda(), here[:1]),
+        "scatter_": lambda: here[0].scatter_(0, where.cuda(), 1.0),
+        "masked_scatter_": lambda: here.masked_scatter_(there > 0, here),
+        "index_fill_": lambda: there.index_fill_(0, where, 1.0),
+        "gather of a number": lambda: torch.tensor(1.0).gather(0, where.cuda()),
+        "renorm": lambda: torch.embedding_renorm_(here, where.cuda(), 1.0, 2.0),
+    }
+    for name, call in calls.items():
+        try:
+            call()
+        except RuntimeError as error:
+            assert str(error).startswith("Expected all tensors to be on the same device"), error
+        else:
+            raise AssertionError(name)
+    assert here.eq(1).all() and there.eq(1).all()
+    there[torch.tensor([1])] = 2.0  # indices may be on the processor
+    assert there[torch.tensor([1])].tolist() == [[2.0, 2.0]]
+    there.masked_fill_(there > 1, torch.tensor(3.0))  # and so may numbers
+    assert here.fill_(there[1, 1]).tolist() == [[3.0, 3.0]] * 2
+
+
+def check_no_operator_reads_the_device_beside_the_processor():
+    """Whatever tensors of a row are on the device, a call ends with a result or an error."""
+    from op_templates import CASES, Call, samples_of
+
+    class Mixed(Call):
+        chosen = 0
+
+        def _tensor(self, array):
+            tensor = super()._tensor(array)
+            if self.chosen >> len(self.tensors) - 1 & 1:
+                self.tensors[-1] = tensor = tensor.cuda()
+            return tensor
+
+    def run_all(case):
+        for sample in list(samples_of(case))[:3]:
+            count = len(Call(torch, case, sample, "float32").tensors)
+            for Mixed.chosen in range(1, 1 << min(count, 3)):
+                with contextlib.suppress(Exception), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    Mixed(torch, case, sample, "float32")()
+
+    def survives(cases):
+        child = os.fork()
+        if not child:
+            for case in cases:
+                with contextlib.suppress(Exception):
+                    run_all(case)
+            os._exit(0)
+        return not os.waitpid(child, 0)[1]
+
+    bad = [CASES[nr : nr + 20] for nr in range(0, len(CASES), 20)]
+    bad = [case.name for cases in bad if not survives(cases) for case in cases]
+    assert not bad, bad
 
 
 def check_gradients_and_leaves():

@@ -99,3 +99,13 @@ def test_what_is_no_regular_file_is_written_directly(tmp_path):
     reader.join(10)
     assert taper.load(io.BytesIO(got[0])).tolist() == [1, 1]
     assert path.is_fifo()
+
+
+@pytest.mark.parametrize("name", ["模型" * 40, "a" * 255])
+def test_found_c10_a_long_name_is_saved_and_what_was_left_of_it_removed(tmp_path, name):
+    """A name may have 255 bytes; that of the temporary file, which is longer, must fit as well."""
+    with atomic.replacing(tmp_path / name):
+        [left] = os.listdir(tmp_path)
+    (tmp_path / left).touch()
+    taper.save(taper.ones(2), tmp_path / name)
+    assert os.listdir(tmp_path) == [name] and taper.load(tmp_path / name).tolist() == [1.0, 1.0]

@@ -223,7 +223,7 @@ def test_checksums_can_be_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("records", "message"),
     [
-        ({"version": b"99"}, "version 99, but the maximum"),
+        ({"version": b"11"}, "version 11, but the maximum supported version for reading is 10"),
         ({"version": b"0"}, "version 0, but the minimum"),
         ({"version": b"x"}, "Couldn't parse the version x"),
         ({"version": b"1" * 1000}, "too long"),
@@ -235,6 +235,11 @@ def test_checksums_can_be_left_out(tmp_path):
 def test_archives_that_are_no_checkpoints_are_refused(records, message):
     with pytest.raises(RuntimeError, match=message):
         taper.load(checkpoint(1, **records))
+
+
+@pytest.mark.parametrize("version", [1, 10])
+def test_the_oldest_and_the_newest_version_are_read(version):
+    assert taper.load(checkpoint(1, version=b"%d" % version)) == 1
 
 
 def test_an_unknown_byte_order_is_refused():

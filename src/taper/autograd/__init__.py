@@ -2,17 +2,11 @@
 
 from typing import TYPE_CHECKING, Any
 
-from taper.autograd import (
-    anomaly_mode,
-    batches,
-    forward_ad,
-    function,
-    grad_mode,
-    graph,
-    probes,
-    resizing,
-    tensor_api,
-)
+from taper.autograd import anomaly_mode, forward_ad, function, grad_mode, graph
+from taper.autograd import batches as _batches  # noqa: F401  (these four give tensors methods)
+from taper.autograd import probes as _probes  # noqa: F401
+from taper.autograd import resizing as _resizing  # noqa: F401
+from taper.autograd import tensor_api as _tensor_api  # noqa: F401
 from taper.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from taper.autograd.backward import (
     _calculate_shape,
@@ -103,7 +97,6 @@ __all__ = [
     "_tensor_or_tensors_to_tuple",
     "_unsafe_preserve_version_counter",
     "anomaly_mode",
-    "batches",
     "backward",
     "detect_anomaly",
     "enable_grad",
@@ -121,13 +114,10 @@ __all__ = [
     "is_view_replay_enabled",
     "kineto_available",
     "no_grad",
-    "probes",
     "profiler",
     "profiler_util",
-    "resizing",
     "set_detect_anomaly",
     "set_grad_enabled",
     "set_multithreading_enabled",
-    "tensor_api",
     "variable",
 ]

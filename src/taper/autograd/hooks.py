@@ -13,6 +13,7 @@ from typing import Any
 from taper import dtypes
 from taper.autograd.conjugate import as_gradient
 from taper.autograd.node import Node
+from taper.device import contiguous_format
 from taper.tensor import Tensor, array_or_sparse, outline_of
 
 
@@ -90,7 +91,12 @@ def run_post_hooks(
 def _retain(tensor: Tensor, grad: Any) -> None:
     meta = tensor._autograd_meta
     value: Any = as_tensor(grad)
-    meta.grad = value.clone() if meta.grad is None else meta.grad + value
+    if meta.grad is not None:
+        meta.grad = meta.grad + value
+    elif value.is_sparse:
+        meta.grad = value.clone()
+    else:
+        meta.grad = value.clone(memory_format=contiguous_format)
 
 
 def _check_tuple(given: tuple[Any, ...], result: Any, hook: Callable[..., Any]) -> None:

@@ -63,10 +63,15 @@ def replacing(path: str | os.PathLike[str], size: int = 0) -> Iterator[IO[bytes]
     _flush_folder(folder)
 
 
+def _start(name: str) -> str:
+    """Return how the temporary files of a name begin; 50 characters have at most 200 bytes."""
+    return f".{name[:50]}."
+
+
 def _temporary(folder: str, name: str, size: int) -> tuple[Any, str, int]:
     """Return a new file, its path, and a descriptor that holds its lock while the process lives."""
     while True:
-        path = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(8)}.tmp")
+        path = os.path.join(folder, f"{_start(name)}{secrets.token_hex(8)}.tmp")
         file = _new(path, size)
         lock = os.dup(file.fileno())  # the file itself is closed before it is renamed
         if fcntl is not None:
@@ -81,7 +86,7 @@ def _temporary(folder: str, name: str, size: int) -> tuple[Any, str, int]:
 
 def _remove_abandoned(folder: str, name: str) -> None:
     """Remove the temporary files of a name that no process holds any more."""
-    left = re.compile(re.escape(f".{name[:100]}.") + r"[0-9a-f]{16}\.tmp")
+    left = re.compile(re.escape(_start(name)) + r"[0-9a-f]{16}\.tmp")
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for path in [each.path for each in entries if left.fullmatch(each.name)]:
             with contextlib.suppress(OSError):

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from taper.arrays.foreign import two_devices
+from taper.arrays.layouts import ELEMENTWISE
 from taper.arrays.native import native
 from taper.autograd.detours import original_of
 from taper.gpu import state
-from taper.gpu.array import CudaArray, empty, empty_strided, to_device
+from taper.gpu.array import CUDA, CudaArray, empty, empty_strided, to_device
 from taper.gpu.dispatch import lent
 
 _ROOMS = (
@@ -414,9 +416,78 @@ def is_there(args: Any) -> bool:
     return False
 
 
-def dispatching(host: Any, device: Callable[[], Any]) -> Any:
-    """Return a function that runs in the device's way if an argument is there."""
+# Parameters that may be on the processor, whatever the others are.
+_ANYWHERE = ("lengths", "offsets", "batch_sizes")
+_INDEXING = ("index", "index_put")  # and the indices of these operators
+
+
+def _is_mixed(args: Any) -> bool:
+    """Whether one of a kernel's arguments is an array of the processor's, and no single number."""
+    for each in args:
+        kind = each.__class__
+        if kind is np.ndarray:
+            if each.ndim:
+                return True
+        elif (kind is list or kind is tuple) and _is_mixed(each):
+            return True
+    return False
+
+
+def _refuse_mixture(entry: Any, args: Any, options: Any) -> None:
+    """Raise if a kernel was given arrays of both: it would read addresses of the device."""
+    given = {**dict(zip([each.name for each in entry.params], args, strict=False)), **options}
+    free = (*_ANYWHERE, "indices") if entry.name in _INDEXING else _ANYWHERE
+    bound = [value for name, value in given.items() if name not in free]
+    first = args[0] if args else None
+    number = first.__class__ is np.ndarray and entry.layout is not ELEMENTWISE
+    if number or not is_there(bound):
+        raise two_devices("cpu", str(CUDA))
+    if _is_mixed(bound):
+        several = [each if isinstance(each, list | tuple) else (each,) for each in given.values()]
+        arrays = [each for values in several for each in values if isinstance(each, np.ndarray)]
+        CudaArray.place.refuse_mixture(arrays)
+
+
+def refuse_writing(operator: str, target: Any, others: dict[str, Any]) -> None:
+    """Raise if tensors of another device are to be written into one, but as single numbers."""
+    free = ("indices",) if operator in _INDEXING else ()
+    there = target._array.__class__ is CudaArray
+    for name, value in others.items():
+        if there and name in free:
+            continue
+        for each in value if isinstance(value, list | tuple) else (value,):
+            array = getattr(each, "_array", None)
+            if array is not None and array.ndim and (array.__class__ is CudaArray) is not there:
+                raise two_devices(str(target.device), str(each.device))
+
+
+def checked_write(run: Any, entry: Any, arguments: Any, *rest: Any) -> Any:
+    """Write in place (`run_inplace`), unless the tensors are on two devices."""
+    if entry.name != "copy":
+        names = [each.name for each in entry.params]
+        refuse_writing(entry.name, arguments[0], dict(zip(names[1:], arguments[1:], strict=False)))
+    return run(entry, arguments, *rest)
+
+
+def _checked_index_write(copy: Any) -> Any:
+    def write(target: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+        refuse_writing("index_put", target, {"indices": indices, "values": values})
+        return copy(target, indices, values, accumulate)
+
+    return write
+
+
+helpers["taper.ops.index.advanced", "write_index"] = _checked_index_write
+
+
+def dispatching(host: Any, device: Callable[[], Any], entry: Any = None) -> Any:
+    """Return a function that runs in the device's way if an argument is there.
+
+    `entry` is the operator whose kernel it is, if it is one: then no other argument may be on the
+    processor.
+    """
     there: Any = None
+    alike = entry is None or entry.name in _ACROSS
 
     def call(*args: Any, **options: Any) -> Any:
         nonlocal there
@@ -427,6 +498,8 @@ def dispatching(host: Any, device: Callable[[], Any]) -> Any:
         ):
             if there is None:
                 there = device()
+            if not alike and (args[0].__class__ is not CudaArray or _is_mixed(args)):
+                _refuse_mixture(entry, args, options)
             return there(*args, **options)
         return host(*args, **options)
 

@@ -29,7 +29,7 @@ _active: Any = None  # the module `gpu.world`, once there is a device in use
 def prepare(op: Op) -> None:
     """Let an operator's kernel run where its arrays are."""
     if _active is not None and not hasattr(op.forward, "host"):
-        op.__dict__["forward"] = _active.dispatching(op.forward, lambda: _active.kernel_of(op))
+        op.__dict__["forward"] = _active.dispatching(op.forward, lambda: _active.kernel_of(op), op)
 
 
 def formula(function: Any) -> Any:
@@ -105,6 +105,7 @@ def _start() -> None:
             NAMESPACE[name] = formula(value)
     nodes.ways.append(_formula_once)
     _redirect_all()
+    lead_through("devices", {NAMESPACE["run_inplace"]: world.checked_write})
     for shared in (*_SHARED, *[getattr(memory, name) for name in _OF_MEMORY]):
         handler = _active.rerouted(shared, lambda args, options: _active.is_there(args))
         lead_through("devices", {shared: handler})

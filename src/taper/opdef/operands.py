@@ -268,8 +268,17 @@ def rescued(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
         except FAILURES as left:
             error = left
     elif isinstance(error, (TypeError, AttributeError)):
-        raise error
+        raise _no_integer(op, arguments) or error
     raise explain(op, arrays, error, arguments) from None
+
+
+def _no_integer(op: Op, arguments: Sequence[Any]) -> TypeError | None:
+    """Return the error of a bool that is given as the number of a dimension, if there is one."""
+    for position, (param, value) in enumerate(zip(op.params, arguments, strict=True), 1):
+        if param.name == "dim" and isinstance(value, bool):
+            place = f"argument 'dim' (position {position})"
+            return TypeError(f"{op.label}(): {place} must be int, not bool")
+    return None
 
 
 def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence[Any]) -> Exception:
@@ -283,6 +292,9 @@ def explain(op: Op, arrays: Sequence[Any], error: Exception, arguments: Sequence
         return error
     if isinstance(error, MemoryError):
         return no_memory(error)
+    if any([isinstance(each, np.ndarray) for each in arguments]):  # beside a tensor
+        if any([isinstance(each, Tensor) for each in arguments]):
+            return invalid_combination(op.label, arguments, op.signatures)
     shapes = [each.shape for each in arrays if is_array(each)]
     text = str(error)
     if "broadcast" in text and len(shapes) >= 2:

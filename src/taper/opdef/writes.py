@@ -78,10 +78,9 @@ def run_inplace(
     """
     target: Tensor = arguments[0]
     if not isinstance(target, Tensor):
-        raise TypeError(
-            f"{op.inplace_name}(): argument 'input' (position 1) must be Tensor, not "
-            f"{type_name(target)}"
-        )
+        name = op.label if op.label.endswith("_") else op.inplace_name
+        kind = type_name(target)
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {kind}")
     state = local.state
     if state.mode > 1:
         return run_inplace_in_mode(op, state, arguments, write)

@@ -14,20 +14,20 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE float float_of(int32_t bits) {
+INLINE float float_of(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-INLINE int32_t bits_of(float value) {
-    int32_t bits;
+INLINE uint32_t bits_of(float value) {
+    uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
 /* 2^n for n from -126 to 127; anything for others, so that the argument may come from a NaN. */
-INLINE float power_of_two(int32_t n) { return float_of((int32_t)((uint32_t)(n + 127) << 23)); }
+INLINE float power_of_two(int32_t n) { return float_of((uint32_t)(n + 127) << 23); }
 
 /* e^r with x = n log 2 + r, and the bits of a float whose last ones are n. */
 INLINE float exp_of_rest(float x, int32_t *shifted) {
@@ -39,7 +39,7 @@ INLINE float exp_of_rest(float x, int32_t *shifted) {
     p = p * r + 0.0416665546f;
     p = p * r + 0.16666577f;
     p = p * r + 0.5f;
-    *shifted = bits_of(sum);
+    *shifted = (int32_t)bits_of(sum);
     return p * (r * r) + r + 1.0f;
 }
 
@@ -58,7 +58,7 @@ INLINE float exp_float(float x) {
 INLINE float exp_quickly(float x) {
     int32_t shifted;
     const float rest = exp_of_rest(x, &shifted);
-    const float p = float_of((int32_t)((uint32_t)bits_of(rest) + ((uint32_t)shifted << 23)));
+    const float p = float_of(bits_of(rest) + ((uint32_t)shifted << 23));
     return x > 88.0f ? INFINITY : x < -87.0f ? 0.0f : p;
 }
 
@@ -67,9 +67,9 @@ INLINE float log_float(float x) {
     const int tiny = x < 1.17549435e-38f;
     const float scaled = tiny ? x * 8388608.0f : x;
     /* The mantissa is between sqrt(1/2) and sqrt(2); unsigned, since -0.0 goes beyond the end. */
-    const int32_t bits = (int32_t)((uint32_t)bits_of(scaled) - 0x3f3504f3u);
+    const int32_t bits = (int32_t)(bits_of(scaled) - 0x3f3504f3u);
     const float n = (float)((bits >> 23) - (tiny ? 23 : 0));
-    const float t = float_of((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+    const float t = float_of(((uint32_t)bits & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
     float p = 0.0697161168f;
     p = p * t - 0.11479734f;
     p = p * t + 0.116854199f;

@@ -97,11 +97,7 @@ class Place:
         """Raise if arrays that one operator is given are on several devices."""
         found = {str(device_of(each)): None for each in arrays if is_foreign(each) or each.ndim}
         if len(found) > 1:
-            one, other = list(found)[:2]
-            raise RuntimeError(
-                "Expected all tensors to be on the same device, but found at least two devices, "
-                f"{one} and {other}!"
-            )
+            raise two_devices(*list(found)[:2])
 
     def written(self, name: str, arguments: Any) -> Any:
         """Return what does the in-place form of an operator at once, or None.
@@ -123,6 +119,14 @@ class Place:
     def rescued_gradient(self, shape: Any, dtype: Any, error: Exception) -> Any:
         """Return a gradient of a form, whose formula failed on an array of the place, or raise."""
         raise error
+
+
+def two_devices(one: str, other: str) -> RuntimeError:
+    """Return the error of an operator that is given tensors on two devices."""
+    return RuntimeError(
+        "Expected all tensors to be on the same device, but found at least two devices, "
+        f"{one} and {other}!"
+    )
 
 
 PLACES: dict[str, Any] = {"meta": "taper.arrays.foreign.meta_place", "cuda": "taper.gpu.place"}

@@ -33,7 +33,7 @@ from taper.device import CPU, contiguous_format, preserve_format, strided, usabl
 from taper.factory import check_memory_format, refuse
 from taper.gpu.state import unwaited
 from taper.opdef import LINEAR, Array, composite, derivative, methods, op, tangent_of
-from taper.opdef.operands import NUMBERS, broadcast_clash
+from taper.opdef.operands import NUMBERS, broadcast_clash, invalid_combination
 from taper.opdef.out_rules import refuse_shared_memory
 from taper.opdef.writes import run_inplace
 from taper.tensor import Tensor, element_strides, wrap
@@ -678,6 +678,8 @@ def fill_(input: Tensor, value: Any) -> Tensor:
     else:
         if value.__class__ is complex:
             check_inplace(input, False, local.state)
+        elif isinstance(value, ndarray):
+            raise invalid_combination("fill_", (value,), ("(Tensor value)", "(Number value)"))
         number = filler(value, input.dtype, single=input._array.size == 1)
         if needs_record(input):
             return run_inplace(_fill_number_.op, (input, value), lambda to: to.fill(number))

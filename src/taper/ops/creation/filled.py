@@ -16,7 +16,7 @@ import numpy as np
 from taper import dtypes
 from taper.arrays.foreign import place_of
 from taper.arrays.scalars import filler
-from taper.arrays.strides import Shape, empty_with, format_strides, row_major
+from taper.arrays.strides import Shape, empty_with, extent, format_strides, row_major
 from taper.device import CPU, META, contiguous_format, preserve_format, strided
 from taper.device import device as Device
 from taper.device import layout as Layout
@@ -329,7 +329,8 @@ def _strided(
         )
     if min(shape, default=0) < 0:
         allocate(shape, which.numpy)
-    if min(strides, default=0) < 0:
+    overflow = extent(shape, strides) * which.itemsize >= 2**63
+    if overflow or min(strides, default=0) < 0:
         raise RuntimeError(
             f"Storage size calculation overflowed with sizes={list(shape)} and "
             f"strides={list(strides)}"

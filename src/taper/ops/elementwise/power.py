@@ -576,5 +576,7 @@ def xlogy(input: Any, other: Any, *, out: Any = None) -> Any:
 @composite(name="xlogy_")
 def xlogy_in_place(input: Any, other: Any) -> Any:
     """In-place version of `xlogy`."""
+    if isinstance(other, ndarray):
+        raise invalid_combination("xlogy_", (other,), _XLOGY)
     tensor = isinstance(other, Tensor)
     return (_xlogy_tensor_in_place if tensor else _xlogy_other_number_in_place)(input, other)

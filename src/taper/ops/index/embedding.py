@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 
 from taper import dtypes
-from taper.arrays.foreign import has_elements
+from taper.arrays.foreign import has_elements, two_devices
 from taper.arrays.reduction import add_rows, no_norm
 from taper.arrays.strides import Shape
 from taper.autograd.interception import announce_write
@@ -134,6 +134,8 @@ def embedding_renorm_(input: Tensor, indices: Tensor, max_norm: float, norm_type
         )
     if not has_elements(table):
         return input
+    if input.device != indices.device:
+        raise two_devices(str(input.device), str(indices.device))
     rows = np.unique(indices._array)
     if rows.size and not -len(table) <= rows[0] <= rows[-1] < len(table):
         raise IndexError("index out of range in self")

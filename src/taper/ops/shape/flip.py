@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from taper.arrays.layouts import laid_out_like
+from taper.arrays.layouts import channels_are_last, laid_out_like
 from taper.arrays.native import native
 from taper.arrays.strides import EVERYTHING, Shape, in_rows, integers, wrap_dim
 from taper.autograd.meta import INFERENCE_COUNTER
@@ -130,12 +130,13 @@ def roll_dims(self: Array, shifts: Shape, dims: Shape = ()) -> Array:
 
 
 def _rolled(array: ndarray, shift: int, dim: int) -> ndarray:
-    """Copy, moved along one dimension: row-major, or channels last if the array is."""
+    """Copy, moved along one dimension: row-major, or channels last if both parts are."""
     lead = (EVERYTHING,) * dim
     cut = -shift % (array.shape[dim] or 1)
     parts = (array[(*lead, slice(cut, None))], array[(*lead, slice(None, cut))])
     moved = np.ascontiguousarray(np.concatenate(parts, dim))
-    return laid_out_like(moved, array) if cut else laid_out_like(moved)
+    last = all([channels_are_last(each.shape, each.strides) for each in parts])
+    return laid_out_like(moved, *(parts if last else ()))
 
 
 @derivative(roll_dims, wrt="self")

@@ -713,11 +713,15 @@ def column_stack(tensors: Any, *, out: Tensor | None = None) -> Tensor:
 # --- at least so many dimensions -------------------------------------------------------------
 
 
-def _for_each(tensors: tuple[Any, ...], function: Any) -> Any:
+def _for_each(name: str, tensors: tuple[Any, ...], function: Any) -> Any:
     """Apply a function to a tensor, to several arguments, or to a list of tensors."""
     if len(tensors) == 1:
-        if not isinstance(tensors[0], (tuple, list)):
+        if isinstance(tensors[0], Tensor):
             return function(tensors[0])
+        if not isinstance(tensors[0], (tuple, list)):
+            raise invalid_combination(
+                name, tensors, ("(Tensor input)", "(tuple of Tensors tensors)")
+            )
         tensors = tuple(tensors[0])
     return tuple([function(each) for each in tensors])
 
@@ -740,7 +744,7 @@ def atleast_1d(*tensors: Any) -> Any:
     def widened(tensor: Tensor) -> Tensor:
         return tensor if tensor._array.ndim else reshape(tensor, (1,))
 
-    return _for_each(tensors, widened)
+    return _for_each("atleast_1d", tensors, widened)
 
 
 @overload
@@ -764,7 +768,7 @@ def atleast_2d(*tensors: Any) -> Any:
             return reshape(tensor, (1, 1))
         return unsqueeze(tensor, 0) if ndim == 1 else tensor
 
-    return _for_each(tensors, widened)
+    return _for_each("atleast_2d", tensors, widened)
 
 
 @overload
@@ -790,4 +794,4 @@ def atleast_3d(*tensors: Any) -> Any:
             return unsqueeze(unsqueeze(tensor, 0), -1)
         return unsqueeze(tensor, -1) if ndim == 2 else tensor
 
-    return _for_each(tensors, widened)
+    return _for_each("atleast_3d", tensors, widened)

@@ -13,9 +13,6 @@ from taper.vision.models.detection._utils import overwrite_eps
 from taper.vision.models.detection.backbone_utils import _validate_trainable_layers
 from taper.vision.ops.misc import FrozenBatchNorm2d
 
-MEAN = [0.485, 0.456, 0.406]
-DEVIATION = [0.229, 0.224, 0.225]
-
 
 def coco(file: str, num_params: int, least: int = 1, **metrics: float) -> Weights:
     """Return weights trained on COCO, with what they reach."""

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from taper import nn
 from taper.ops.index.find import where_indices
 from taper.ops.shape.split import cat
 from taper.tensor import Tensor
-from taper.vision.models.detection._utils import _topk_min, check_boxes, check_extents
+from taper.vision.models.detection._detector import Detector, Targets
+from taper.vision.models.detection._utils import _topk_min
 from taper.vision.ops import boxes as box_ops
-
-Targets = list[dict[str, Tensor]]
 
 
 def in_rows(answers: Tensor, columns: int) -> Tensor:
@@ -31,17 +28,18 @@ def sum_of(losses: list[Tensor]) -> Tensor:
     return total
 
 
-class SingleStage(nn.Module):
+class SingleStage(Detector):
     """Find objects in pictures at once; what the detectors of this kind share."""
 
-    transform: Any
-    backbone: Any
     head: Any
     anchor_generator: Any
 
-    def eager_outputs(self, losses: dict[str, Tensor], detections: Targets) -> Any:
-        """Return losses in training, else answers."""
-        return losses if self.training else detections
+    def _keep(self, score_thresh: float, nms_thresh: float, most: int, candidates: int) -> None:
+        """Remember which answers are given."""
+        self.score_thresh = score_thresh
+        self.nms_thresh = nms_thresh
+        self.detections_per_img = most
+        self.topk_candidates = candidates
 
     def _losses(
         self, targets: Targets, answers: dict[str, Tensor], anchors: list[Tensor], counts: list[int]
@@ -61,17 +59,7 @@ class SingleStage(nn.Module):
         raise NotImplementedError
 
     def forward(self, images: list[Tensor], targets: Targets | None = None) -> Any:
-        if self.training:
-            if targets is None:
-                raise AssertionError("targets should not be none when in training mode")
-            check_boxes(targets)
-        before = [(each.shape[-2], each.shape[-1]) for each in images]
-        batch, targets = self.transform(images, targets)
-        if targets is not None:
-            check_extents(targets)
-        features = self.backbone(batch.tensors)
-        if isinstance(features, Tensor):
-            features = OrderedDict([("0", features)])
+        batch, targets, features = self._features(images, targets)
         levels = list(features.values())
         answers = self.head(levels)
         anchors = self.anchor_generator(batch, levels)
@@ -81,7 +69,7 @@ class SingleStage(nn.Module):
         if self.training:
             return self.eager_outputs(self._losses(targets or [], answers, anchors, counts), [])
         found = self._detections(answers, anchors, batch.image_sizes, counts)
-        return self.eager_outputs({}, self.transform.postprocess(found, batch.image_sizes, before))
+        return self.eager_outputs({}, self._at_original_sizes(found, batch, images))
 
 
 def best_of_level(

@@ -167,6 +167,14 @@ def mobilenet_backbone(
     return _mobilenet_extractor(network, fpn, trainable_layers, returned_layers, extra_blocks)
 
 
+def freeze_but_last(layers: Any, stages: list[int], count: int) -> None:
+    """Freeze the layers before the last stages; a stage is the number of its first layer."""
+    frozen = len(layers) if count == 0 else stages[len(stages) - count]
+    for block in layers[:frozen]:
+        for parameter in block.parameters():
+            parameter.requires_grad_(False)
+
+
 def _mobilenet_extractor(
     backbone: Any,
     fpn: bool,
@@ -183,10 +191,7 @@ def _mobilenet_extractor(
         raise ValueError(
             f"Trainable layers should be in the range [0,{count}], got {trainable_layers} "
         )
-    frozen = len(layers) if trainable_layers == 0 else stages[count - trainable_layers]
-    for block in layers[:frozen]:
-        for parameter in block.parameters():
-            parameter.requires_grad_(False)
+    freeze_but_last(layers, stages, trainable_layers)
     if not fpn:
         model = nn.Sequential(layers, nn.Conv2d(layers[-1].out_channels, 256, 1))
         model.out_channels = 256

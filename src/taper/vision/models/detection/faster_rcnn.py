@@ -9,13 +9,8 @@ from taper import nn
 from taper.nn import functional as F
 from taper.tensor import Tensor
 from taper.vision.models._api import WeightsEnum
-from taper.vision.models.detection._builders import (
-    DEVIATION,
-    MEAN,
-    Backbone,
-    coco,
-    detection_builder,
-)
+from taper.vision.models.detection._builders import Backbone, coco, detection_builder
+from taper.vision.models.detection._detector import check_backbone, picture_transform
 from taper.vision.models.detection.anchor_utils import AnchorGenerator
 from taper.vision.models.detection.backbone_utils import (
     _mobilenet_extractor,
@@ -24,7 +19,6 @@ from taper.vision.models.detection.backbone_utils import (
 from taper.vision.models.detection.generalized_rcnn import GeneralizedRCNN
 from taper.vision.models.detection.roi_heads import RoIHeads
 from taper.vision.models.detection.rpn import RegionProposalNetwork, RPNHead
-from taper.vision.models.detection.transform import GeneralizedRCNNTransform
 from taper.vision.models.mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
 from taper.vision.models.resnet import ResNet50_Weights, resnet50
 from taper.vision.ops.misc import Conv2dNormActivation
@@ -56,18 +50,9 @@ def check_arguments(num_classes: int | None, name: str, predictor: Any) -> None:
         raise ValueError(f"num_classes should not be None when {name} is not specified")
 
 
-def check_parts(backbone: Any, anchors: Any, pool: Any, kinds: tuple[Any, ...]) -> None:
+def check_parts(backbone: Any, anchors: Any, pool: Any) -> None:
     """Raise unless the parts of a detector are what it can use."""
-    if not hasattr(backbone, "out_channels"):
-        raise ValueError(
-            "backbone should contain an attribute out_channels specifying the number of output "
-            "channels (assumed to be the same for all the levels)"
-        )
-    if not isinstance(anchors, kinds):
-        raise TypeError(
-            "rpn_anchor_generator should be of type AnchorGenerator or None instead of "
-            f"{type(anchors)}"
-        )
+    check_backbone(backbone, "rpn_anchor_generator", anchors)
     if not isinstance(pool, MultiScaleRoIAlign | None):
         raise TypeError(
             f"box_roi_pool should be of type MultiScaleRoIAlign or None instead of {type(pool)}"
@@ -144,7 +129,7 @@ class FasterRCNN(GeneralizedRCNN):
         bbox_reg_weights: tuple[float, float, float, float] | None = None,
         **kwargs: Any,
     ) -> None:
-        check_parts(backbone, rpn_anchor_generator, box_roi_pool, (AnchorGenerator, type(None)))
+        check_parts(backbone, rpn_anchor_generator, box_roi_pool)
         check_arguments(num_classes, "box_predictor", box_predictor)
         channels = backbone.out_channels
         if rpn_anchor_generator is None:
@@ -168,9 +153,7 @@ class FasterRCNN(GeneralizedRCNN):
         answers: Any = (box_score_thresh, box_nms_thresh, box_detections_per_img)
         settings: Any = (*drawn, bbox_reg_weights, *answers)
         roi_heads = RoIHeads(box_roi_pool, box_head, box_predictor, *settings)
-        mean = MEAN if image_mean is None else image_mean
-        deviation = DEVIATION if image_std is None else image_std
-        transform = GeneralizedRCNNTransform(min_size, max_size, mean, deviation, **kwargs)
+        transform = picture_transform(min_size, max_size, image_mean, image_std, **kwargs)
         super().__init__(backbone, rpn, roi_heads, transform)
 
 

@@ -14,13 +14,8 @@ from taper.ops.shape.split import cat, stack
 from taper.tensor import Tensor
 from taper.vision.models._api import WeightsEnum
 from taper.vision.models.detection import _utils as det_utils
-from taper.vision.models.detection._builders import (
-    DEVIATION,
-    MEAN,
-    Backbone,
-    coco,
-    detection_builder,
-)
+from taper.vision.models.detection._builders import Backbone, coco, detection_builder
+from taper.vision.models.detection._detector import check_backbone, picture_transform
 from taper.vision.models.detection._single_stage import (
     SingleStage,
     Targets,
@@ -29,8 +24,7 @@ from taper.vision.models.detection._single_stage import (
 )
 from taper.vision.models.detection.anchor_utils import AnchorGenerator
 from taper.vision.models.detection.backbone_utils import _resnet_fpn_extractor
-from taper.vision.models.detection.retinanet import check_backbone, start_small
-from taper.vision.models.detection.transform import GeneralizedRCNNTransform
+from taper.vision.models.detection.retinanet import start_small
 from taper.vision.models.resnet import ResNet50_Weights, resnet50
 from taper.vision.ops.feature_pyramid_network import LastLevelP6P7
 from taper.vision.ops.losses import generalized_box_iou_loss, sigmoid_focal_loss
@@ -232,7 +226,7 @@ class FCOS(SingleStage):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        check_backbone(backbone, anchor_generator)
+        check_backbone(backbone, "anchor_generator", anchor_generator)
         self.backbone = backbone
         if anchor_generator is None:
             sizes = ((8,), (16,), (32,), (64,), (128,))
@@ -247,14 +241,9 @@ class FCOS(SingleStage):
             head = FCOSHead(backbone.out_channels, count, num_classes)
         self.head = head
         self.box_coder = det_utils.BoxLinearCoder(normalize_by_size=True)
-        mean = MEAN if image_mean is None else image_mean
-        deviation = DEVIATION if image_std is None else image_std
-        self.transform = GeneralizedRCNNTransform(min_size, max_size, mean, deviation, **kwargs)
+        self.transform = picture_transform(min_size, max_size, image_mean, image_std, **kwargs)
         self.center_sampling_radius = center_sampling_radius
-        self.score_thresh = score_thresh
-        self.nms_thresh = nms_thresh
-        self.detections_per_img = detections_per_img
-        self.topk_candidates = topk_candidates
+        self._keep(score_thresh, nms_thresh, detections_per_img, topk_candidates)
 
     def _matched(self, anchors: Tensor, boxes: Tensor, counts: list[int]) -> Tensor:
         """Return for each place the smallest true box that it stands for; -1 for none."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any
 
 from taper import nn
 from taper.tensor import Tensor
-from taper.vision.models.detection._utils import check_boxes, check_extents
+from taper.vision.models.detection._detector import Detector, Targets
 
 
-class GeneralizedRCNN(nn.Module):
+class GeneralizedRCNN(Detector):
     """Find objects in pictures: features, regions, answers.
 
     Args:
@@ -30,23 +29,9 @@ class GeneralizedRCNN(nn.Module):
         self.roi_heads = roi_heads
         self._has_warned = False
 
-    def eager_outputs(self, losses: dict[str, Tensor], detections: list[dict[str, Tensor]]) -> Any:
-        """Return losses in training, else answers."""
-        return losses if self.training else detections
-
-    def forward(self, images: list[Tensor], targets: list[dict[str, Tensor]] | None = None) -> Any:
-        if self.training:
-            if targets is None:
-                raise AssertionError("targets should not be none when in training mode")
-            check_boxes(targets)
-        before = [(each.shape[-2], each.shape[-1]) for each in images]
-        batch, targets = self.transform(images, targets)
-        if targets is not None:
-            check_extents(targets)
-        features = self.backbone(batch.tensors)
-        if isinstance(features, Tensor):
-            features = OrderedDict([("0", features)])
+    def forward(self, images: list[Tensor], targets: Targets | None = None) -> Any:
+        batch, targets, features = self._features(images, targets)
         proposals, region_losses = self.rpn(batch, features, targets)
         found, losses = self.roi_heads(features, proposals, batch.image_sizes, targets)
-        found = self.transform.postprocess(found, batch.image_sizes, before)
+        found = self._at_original_sizes(found, batch, images)
         return self.eager_outputs({**losses, **region_losses}, found)

@@ -14,13 +14,8 @@ from taper.ops.shape.split import cat
 from taper.tensor import Tensor
 from taper.vision.models._api import WeightsEnum
 from taper.vision.models.detection import _utils as det_utils
-from taper.vision.models.detection._builders import (
-    DEVIATION,
-    MEAN,
-    Backbone,
-    coco,
-    detection_builder,
-)
+from taper.vision.models.detection._builders import Backbone, coco, detection_builder
+from taper.vision.models.detection._detector import check_backbone, picture_transform
 from taper.vision.models.detection._single_stage import (
     SingleStage,
     Targets,
@@ -30,7 +25,6 @@ from taper.vision.models.detection._single_stage import (
 )
 from taper.vision.models.detection.anchor_utils import AnchorGenerator
 from taper.vision.models.detection.backbone_utils import _resnet_fpn_extractor
-from taper.vision.models.detection.transform import GeneralizedRCNNTransform
 from taper.vision.models.resnet import ResNet50_Weights, resnet50
 from taper.vision.ops import boxes as box_ops
 from taper.vision.ops.feature_pyramid_network import LastLevelP6P7
@@ -276,7 +270,7 @@ class RetinaNet(SingleStage):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        check_backbone(backbone, anchor_generator)
+        check_backbone(backbone, "anchor_generator", anchor_generator)
         self.backbone = backbone
         self.anchor_generator = anchor_generator or _default_anchorgen()
         if head is None:
@@ -289,13 +283,8 @@ class RetinaNet(SingleStage):
             )
         self.proposal_matcher = proposal_matcher
         self.box_coder = det_utils.BoxCoder(weights=(1.0, 1.0, 1.0, 1.0))
-        mean = MEAN if image_mean is None else image_mean
-        deviation = DEVIATION if image_std is None else image_std
-        self.transform = GeneralizedRCNNTransform(min_size, max_size, mean, deviation, **kwargs)
-        self.score_thresh = score_thresh
-        self.nms_thresh = nms_thresh
-        self.detections_per_img = detections_per_img
-        self.topk_candidates = topk_candidates
+        self.transform = picture_transform(min_size, max_size, image_mean, image_std, **kwargs)
+        self._keep(score_thresh, nms_thresh, detections_per_img, topk_candidates)
 
     def compute_loss(
         self, targets: Targets, head_outputs: dict[str, Tensor], anchors: list[Tensor]
@@ -331,19 +320,6 @@ class RetinaNet(SingleStage):
             )
             for nr, shape in enumerate(image_shapes)
         ]
-
-
-def check_backbone(backbone: Any, anchors: Any) -> None:
-    """Raise unless a detector of one stage can use a backbone and boxes to start from."""
-    if not hasattr(backbone, "out_channels"):
-        raise ValueError(
-            "backbone should contain an attribute out_channels specifying the number of output "
-            "channels (assumed to be the same for all the levels)"
-        )
-    if not isinstance(anchors, AnchorGenerator | None):
-        raise TypeError(
-            f"anchor_generator should be of type AnchorGenerator or None instead of {type(anchors)}"
-        )
 
 
 class RetinaNet_ResNet50_FPN_Weights(WeightsEnum):

@@ -14,13 +14,8 @@ from taper.tensor import Tensor
 from taper.userwarning import warn_user
 from taper.vision.models._api import WeightsEnum
 from taper.vision.models.detection import _utils as det_utils
-from taper.vision.models.detection._builders import (
-    DEVIATION,
-    MEAN,
-    Backbone,
-    coco,
-    detection_builder,
-)
+from taper.vision.models.detection._builders import Backbone, coco, detection_builder
+from taper.vision.models.detection._detector import picture_transform
 from taper.vision.models.detection._single_stage import (
     SingleStage,
     Targets,
@@ -28,7 +23,7 @@ from taper.vision.models.detection._single_stage import (
     in_rows,
 )
 from taper.vision.models.detection.anchor_utils import DefaultBoxGenerator
-from taper.vision.models.detection.transform import GeneralizedRCNNTransform
+from taper.vision.models.detection.backbone_utils import freeze_but_last
 from taper.vision.models.vgg import VGG16_Weights, vgg16
 from taper.vision.ops import boxes as box_ops
 
@@ -156,15 +151,11 @@ class SSD(SingleStage):
             head = SSDHead(channels, anchor_generator.num_anchors_per_location(), num_classes)
         self.head = head
         self.proposal_matcher = det_utils.SSDMatcher(iou_thresh)
-        mean = MEAN if image_mean is None else image_mean
-        deviation = DEVIATION if image_std is None else image_std
-        self.transform = GeneralizedRCNNTransform(
-            min(size), max(size), mean, deviation, size_divisible=1, fixed_size=size, **kwargs
+        sides = min(size), max(size)
+        self.transform = picture_transform(
+            *sides, image_mean, image_std, size_divisible=1, fixed_size=size, **kwargs
         )
-        self.score_thresh = score_thresh
-        self.nms_thresh = nms_thresh
-        self.detections_per_img = detections_per_img
-        self.topk_candidates = topk_candidates
+        self._keep(score_thresh, nms_thresh, detections_per_img, topk_candidates)
         self.neg_to_pos_ratio = (1.0 - positive_fraction) / positive_fraction
 
     def compute_loss(
@@ -296,18 +287,19 @@ def _narrowed(given: int, inside: int, result: int, kernel: int, **places: Any) 
     )
 
 
+def train_last_stages(layers: Any, stages: list[int], count: int) -> None:
+    """Freeze what comes before the last stages; raise if there are not so many."""
+    if not 0 <= count <= len(stages):
+        raise ValueError(
+            f"trainable_layers should be in the range [0, {len(stages)}]. Instead got {count}"
+        )
+    freeze_but_last(layers, stages, count)
+
+
 def _vgg_extractor(backbone: Any, highres: bool, trainable_layers: int) -> SSDFeatureExtractorVGG:
     layers = backbone.features
     stages = [0, *[nr for nr, each in enumerate(layers) if isinstance(each, nn.MaxPool2d)][:-1]]
-    count = len(stages)
-    if not 0 <= trainable_layers <= count:
-        raise ValueError(
-            f"trainable_layers should be in the range [0, {count}]. Instead got {trainable_layers}"
-        )
-    frozen = len(layers) if trainable_layers == 0 else stages[count - trainable_layers]
-    for block in layers[:frozen]:
-        for parameter in block.parameters():
-            parameter.requires_grad_(False)
+    train_last_stages(layers, stages, trainable_layers)
     return SSDFeatureExtractorVGG(layers, highres)
 
 

@@ -13,7 +13,12 @@ from taper.vision.models._api import WeightsEnum
 from taper.vision.models.detection import _utils as det_utils
 from taper.vision.models.detection._builders import Backbone, coco, detection_builder
 from taper.vision.models.detection.anchor_utils import DefaultBoxGenerator
-from taper.vision.models.detection.ssd import SSD, SSDScoringHead, warn_of_size
+from taper.vision.models.detection.ssd import (
+    SSD,
+    SSDScoringHead,
+    train_last_stages,
+    warn_of_size,
+)
 from taper.vision.models.mobilenetv3 import MobileNet_V3_Large_Weights, mobilenet_v3_large
 from taper.vision.ops.misc import Conv2dNormActivation
 
@@ -148,15 +153,7 @@ def _mobilenet_extractor(
     layers = backbone.features
     inner = [nr for nr, block in enumerate(layers) if getattr(block, "_is_cn", False)]
     stages = [0, *inner, len(layers) - 1]
-    count = len(stages)
-    if not 0 <= trainable_layers <= count:
-        raise ValueError(
-            f"trainable_layers should be in the range [0, {count}]. Instead got {trainable_layers}"
-        )
-    frozen = len(layers) if trainable_layers == 0 else stages[count - trainable_layers]
-    for block in layers[:frozen]:
-        for parameter in block.parameters():
-            parameter.requires_grad_(False)
+    train_last_stages(layers, stages, trainable_layers)
     return SSDLiteFeatureExtractorMobileNet(layers, stages[-2], norm_layer)
 
 
