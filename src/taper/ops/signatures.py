@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from typing import Any
 
 __all__ = ["signature_of_schema"]
 
@@ -21,7 +22,7 @@ def signature_of_schema(schema: str) -> tuple[str, inspect.Signature, tuple[str,
     match = _SCHEMA.fullmatch(schema)
     if match is None:
         raise RuntimeError(f"a schema reads 'name(Tensor x) -> Tensor', but this one is {schema!r}")
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters, written = [], []
     for part in _parts(match[2]):
         if part == "*":
