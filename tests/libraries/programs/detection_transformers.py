@@ -1,4 +1,4 @@
-"""transformers: YOLOS detection with Hungarian matching, DPT depth, Mask2Former-free segmentation by UperNet, DINOv2 features; image processors."""
+"""transformers: YOLOS detection with Hungarian matching, DPT depth, segmentation by UperNet, DINOv2 features; image processors."""
 
 import numpy as np
 import torch

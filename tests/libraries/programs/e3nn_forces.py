@@ -1,4 +1,4 @@
-"""e3nn: reduced tensor products, spherical grids, Wigner matrices, batch norm, equivariant MLP, radial bases, message passing on points trained on energies with forces, extract, S2 activation."""
+"""e3nn: reduced tensor products, spherical grids, Wigner matrices, batch norm, radial bases, message passing on points trained on energies with forces, activations on spheres."""
 
 import torch
 from e3nn import io, nn, o3

@@ -1,4 +1,4 @@
-"""lightning: BackboneFinetuning, several loaders combined, metric collections, on_save hooks, EMA weights, overfit, manual toggles."""
+"""lightning: BackboneFinetuning, several loaders combined, metric collections, on_save hooks, EMA weights, resume."""
 
 import logging
 import tempfile

@@ -1,4 +1,4 @@
-"""timm: an image folder through create_dataset and create_loader with RandAugment, mixup, soft targets, Lamb, checkpoints; FixRes head and EMA."""
+"""timm: an image folder through create_dataset and create_loader with RandAugment, mixup, soft targets, Lamb, checkpoints, EMA."""
 
 import random
 import tempfile

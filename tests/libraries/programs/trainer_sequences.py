@@ -1,4 +1,4 @@
-"""transformers.Seq2SeqTrainer: MarianMT from a configuration learns to copy, predicts by generating, group by length, resumes."""
+"""transformers.Seq2SeqTrainer: MarianMT from a configuration learns to turn sequences round, predicts by generating, resumes."""
 
 import tempfile
 
