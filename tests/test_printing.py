@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import taper
 from taper import dtypes
 from taper.printing import (
     format_scalar,
@@ -200,3 +201,10 @@ def test_a_summary_reads_only_what_it_shows():
     """A strided array is not copied as a whole: this one would need 3.6 TB."""
     huge = np.broadcast_to(np.float32(0), (1_000_000, 1_000_000))
     assert tensor_repr(huge).count("0.") == 36
+
+
+def test_a_sparse_tensor_breaks_its_last_line_as_pytorch_does():
+    values = taper.tensor([4.0, 4.0, 5.0], requires_grad=True)
+    shown = repr(taper.sparse_coo_tensor([[0, 1, 1], [2, 0, 2]], values, (2, 3)).coalesce())
+    last = "       size=(2, 3), nnz=3, layout=torch.sparse_coo, grad_fn=<CoalesceBackward0>)"
+    assert shown.splitlines()[-1] == last

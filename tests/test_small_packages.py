@@ -12,6 +12,7 @@ import pytest
 import taper as torch
 from taper.autograd.profiler import EnforceUnique, KinetoStepTracker, MemRecordsAcc
 from taper.nn.modules.utils import _pair, consume_prefix_in_state_dict_if_present
+from taper.ops.signatures import signature_of_schema
 from taper.optim.adam import adam
 from taper.optim.sgd import sgd
 
@@ -194,9 +195,73 @@ def test_a_custom_operator_may_write_its_argument():
     assert x.tolist() == [1, 1]
 
 
-def test_what_needs_a_dispatcher_or_a_graph_says_what_to_use():
-    with pytest.raises(NotImplementedError, match="use torch.library.custom_op"):
-        torch.library.Library("mine", "DEF")
+def test_operators_of_pytorch_cannot_be_replaced():
+    with pytest.raises(NotImplementedError, match="a TorchDispatchMode sees them"):
+        torch.library.Library("aten", "IMPL")
+    with pytest.raises(ValueError, match="Unsupported library kind"):
+        torch.library.Library("mine", "NONE")
+
+
+def test_a_library_declares_by_schemas_and_takes_functions():
+    with torch.library._scoped_library("mine2", "DEF") as library:
+        assert library.define("scaled(Tensor x, float k=2.0, *, int? n=None) -> Tensor") == "scaled"
+        with pytest.raises(RuntimeError, match="already"):
+            library.define("scaled(Tensor x) -> Tensor")
+        x = torch.ones(2, requires_grad=True)
+        with pytest.raises(NotImplementedError, match="Could not run 'mine2::scaled'"):
+            torch.ops.mine2.scaled(x)
+        library.impl("scaled", lambda x, k=2.0, n=None: x * k + (n or 0))
+        torch.ops.mine2.scaled(x, 3.0, n=1).sum().backward()
+        assert x.grad.tolist() == [3, 3] and torch.ops.mine2.scaled.default(x).tolist() == [2, 2]
+    assert not hasattr(torch.ops.mine2, "scaled")
+
+
+def test_an_operator_of_define_has_a_derivative_and_a_form_on_meta():
+    torch.library.define("mine::sine", "(Tensor x) -> Tensor")
+    torch.library.impl("mine::sine", "cpu")(lambda x: torch.from_numpy(np.sin(x.numpy())))
+    torch.library.impl("mine::sine", ("cuda",), len)
+    torch.library.register_fake("mine::sine")(lambda x: torch.empty_like(x))
+    save = lambda ctx, inputs, output: ctx.save_for_backward(*inputs)  # noqa: E731
+    backward = lambda ctx, grad: grad * ctx.saved_tensors[0].cos()  # noqa: E731
+    torch.library.register_autograd("mine::sine", backward, setup_context=save)
+    x = torch.ones(1, requires_grad=True)
+    torch.ops.mine.sine(x).backward()
+    assert x.grad.item() == pytest.approx(0.5403, abs=1e-4)
+    assert torch.ops.mine.sine(torch.ones(3, device="meta")).is_meta
+    checked = torch.library.opcheck(torch.ops.mine.sine.default, (x,))
+    assert list(checked.values()) == ["SUCCESS"] * 4
+
+
+def test_checks_of_operators_find_what_is_not_declared():
+    @torch.library.custom_op("mine::same", mutates_args=())
+    def same(x: torch.Tensor) -> torch.Tensor:
+        return x
+
+    @torch.library.custom_op("mine::writes", mutates_args=())
+    def writes(x: torch.Tensor) -> torch.Tensor:
+        return x.add_(1).clone()
+
+    found = torch.library.opcheck(same, (torch.ones(1),), raise_exception=False)
+    assert "must not also be an input" in str(found["test_schema"])
+    assert "There was no fake impl registered" in str(found["test_faketensor"])
+    assert found["test_autograd_registration"] == "SUCCESS"
+    with pytest.raises(Exception, match="not defined as mutable but was mutated"):
+        torch.library.opcheck(writes, (torch.ones(1),), test_utils="test_schema")
+    same.register_fake(lambda x: x.new_empty(7))
+    with pytest.raises(Exception, match="those on meta tensors"):
+        torch.library.opcheck(same, (torch.ones(1),), test_utils="test_faketensor")
+    with pytest.raises(ValueError, match="is no test"):
+        torch.library.opcheck(same, (torch.ones(1),), test_utils="test_nothing")
+
+
+def test_schemas_are_read():
+    name, signature, written = signature_of_schema(
+        "f(Tensor(a!) x, int[2] n=[1, 2], str s='a') -> ()"
+    )
+    assert name == "f" and written == ("x",)
+    assert signature.parameters["n"].default == [1, 2] and signature.parameters["s"].default == "a"
+    with pytest.raises(RuntimeError, match="a schema reads"):
+        signature_of_schema("nothing")
 
 
 # --- small names -----------------------------------------------------------------------------

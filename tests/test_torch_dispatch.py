@@ -182,3 +182,10 @@ def test_nothing_is_left_when_the_last_wrapper_is_gone():
     assert local.state.interceptors
     del x
     assert not local.state.interceptors
+
+
+def test_a_bias_is_added_to_a_strided_input_out_of_place():
+    seen = []
+    with Log(seen):
+        F.linear(taper.ones(2, 3, 4).transpose(0, 1), taper.ones(5, 4), taper.ones(5))
+    assert seen[-1] == "aten.add.Tensor"

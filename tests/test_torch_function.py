@@ -288,3 +288,24 @@ def test_linear_algebra_notices_the_first_object_that_is_no_tensor():
 
     assert taper.linalg.eigh(Other()) == "eigh"
     assert taper.fft.fft(Other()).removeprefix("fft_") == "fft"
+
+
+def test_a_method_that_a_program_gives_all_tensors_does_not_ask():
+    class One(taper.Tensor):
+        pass
+
+    class Other(taper.Tensor):
+        pass
+
+    taper.Tensor.meets = lambda self, other: type(other)
+    try:
+        one, other = taper.ones(1).as_subclass(One), taper.ones(1).as_subclass(Other)
+        assert one.meets(other) is Other
+    finally:
+        del taper.Tensor.meets
+
+
+def test_the_list_of_functions_loads_what_it_needs():
+    program = "import taper; f = taper.overrides.get_overridable_functions(); print(taper.fft in f)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr

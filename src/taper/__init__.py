@@ -96,7 +96,7 @@ _ON_DEMAND = frozenset(
     | {"ao", "masked", "quantization", "sparse"}
     | {"__config__", "_dynamo", "_inductor", "backends", "compiler", "cuda", "hub", "mps", "mtia"}
     | {"compat", "functional", "onnx", "futures", "overrides", "types", "vision", "xpu"}
-    | {"_higher_order_ops", "_tensor", "_tensor_str", "quasirandom"}
+    | {"_functorch", "_higher_order_ops", "_tensor", "_tensor_str", "quasirandom"}
 )
 _FROM_ON_DEMAND = {"compile": "compiler", "load": "serialization", "save": "serialization"}
 _FROM_ON_DEMAND |= {

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self, TypeAlias, overload
 from taper import _C as _C
 from taper import __config__ as __config__
 from taper import _dynamo as _dynamo
+from taper import _functorch as _functorch
 from taper import _guards as _guards
 from taper import _higher_order_ops as _higher_order_ops
 from taper import _inductor as _inductor

@@ -5,6 +5,7 @@ There is no network: a missing file is an error that says which file belongs whe
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import re
@@ -243,3 +244,14 @@ def _entry(conf: ModuleType, model: str) -> Callable[..., Any]:
 def _is_installed(package: str) -> bool:
     """Return whether a module can be imported; `torch` can if taper stands in for it."""
     return package in sys.modules or importlib.util.find_spec(package) is not None
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tqdm":  # late: nothing here shows progress, but libraries take the bar from here
+        try:
+            return importlib.import_module("tqdm").tqdm
+        except ModuleNotFoundError:
+            return importlib.import_module("taper.absent.answers").refused_class(
+                "tqdm", __name__, "torch.hub.tqdm: the package tqdm is not installed"
+            )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

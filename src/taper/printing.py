@@ -240,13 +240,14 @@ def _shows_dtype(which: dtypes.dtype, empty: bool) -> bool:
     return which not in (dtypes.default.float, dtypes.int64, dtypes.bool_)
 
 
-def _joined(contents: str, suffixes: list[str], indent: int) -> str:
-    """Join contents and suffixes; a suffix that does not fit starts the next line."""
+def _joined(contents: str, suffixes: list[str], indent: int, first_apart: bool = False) -> str:
+    """Join contents and suffixes; one that does not fit, or `first_apart`, starts the next line."""
     pieces = [contents]
     # PyTorch counts two characters more than the last line has, and wraps that much earlier.
     used = len(contents) - contents.rfind("\n") + 1
     for suffix in suffixes:
-        if used + len(suffix) + 2 > options.linewidth:
+        if first_apart or used + len(suffix) + 2 > options.linewidth:
+            first_apart = False
             pieces.append(",\n" + " " * indent + suffix)
             used = indent + len(suffix)
         else:
@@ -346,10 +347,7 @@ def sparse_repr(
         suffixes.append("requires_grad=True")
     indent = len("tensor(")
     between = ",\n" + " " * indent
-    text = "tensor(" + between.join(lines)
-    if len(arrays) == 1:  # the shape begins a line of its own
-        text, suffixes = text + between + suffixes[0], suffixes[1:]
-    text = _joined(text, suffixes, indent)
+    text = _joined("tensor(" + between.join(lines), suffixes, indent, len(arrays) == 1)
     return f"Parameter containing:\n{text}" if parameter else text
 
 

@@ -33,6 +33,9 @@ class _Common:
     is_cuda = False
     is_sparse = False
 
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
     @property
     def device(self) -> device:
         """Where the memory is."""
@@ -154,9 +157,6 @@ class UntypedStorage(StorageBase):
         storage = on_memory(mapped_bytes(filename, bool(shared), nbytes))
         storage.filename = filename
         return storage
-
-    def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + self.nbytes()
 
     def size(self) -> int:
         """Return the size in bytes."""

@@ -32,7 +32,8 @@ ops.aten._pin_memory.default PyTorchFileReader ScriptModule serialization.MAP_LO
 TensorType torch SymBool SymFloat SymInt _utils.ExceptionWrapper _utils._rebuild_tensor
 _utils.is_compiling _guards.active_fake_mode _functorch.vmap._maybe_remove_batch_dim
 hub._get_torch_home nn.modules.module._global_parameter_registration_hooks utils._pytree.Context
-utils.data.dataloader._collate_fn_t
+utils.data.dataloader._collate_fn_t hub.tqdm _C.PyTorchFileReader library.opcheck
+library._scoped_library optim.lbfgs._strong_wolfe nn.functional.grad _functorch.apis.chunk_vmap
 """
 
 
@@ -213,6 +214,8 @@ def test_storages_of_files(tmp_path):
 
 def test_the_size_of_a_storage_counts_its_memory():
     assert 1000 <= taper.UntypedStorage(1000).__sizeof__() < 1200
+    typed = taper.TypedStorage(250, dtype=taper.float32)
+    assert 1000 <= typed.__sizeof__() < 1200
 
 
 def test_records_of_a_checkpoint(tmp_path):

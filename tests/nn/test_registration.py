@@ -452,3 +452,28 @@ def test_operators_in_the_body_of_a_class_do_not_become_methods():
         inplace = True
 
     assert repr(Copied()) == "Copied(inplace=True)"
+
+
+def test_a_class_may_go_past_the_rules_of_assignment():
+    class Past(nn.Module):
+        def __setattr__(self, name, value):
+            if name == "plain":
+                return super(nn.Module, self).__setattr__(name, value)
+            return super().__setattr__(name, value)
+
+    module = Past()
+    module.plain, module.layer = nn.ReLU(), nn.ReLU()
+    assert list(module._modules) == ["layer"] and "plain" in vars(module)
+
+
+def test_another_base_takes_part_in_assignment():
+    class Other:
+        def __setattr__(self, name, value):
+            super().__setattr__(name, (value,) if name == "x" else value)
+
+    class Both(nn.Module, Other):
+        pass
+
+    module = Both()
+    module.x, module.layer = 3, nn.ReLU()
+    assert module.x == (3,) and list(module._modules) == ["layer"]

@@ -21,11 +21,12 @@ from taper.autograd import (
 )
 from taper.autograd.state import local
 from taper.autograd.variable import ImperativeEngine
+from taper.files.records import PyTorchFileReader
 from taper.first_use import on_first_use
 from taper.ops.linalg.checks import LinAlgError
 from taper.tensor import Tensor
 
-__all__ = ["_autograd", "_functions", "_nn"]
+__all__ = ["PyTorchFileReader", "_autograd", "_functions", "_nn"]
 
 is_grad_enabled = grad_mode.is_grad_enabled
 is_inference_mode_enabled = grad_mode.is_inference_mode_enabled

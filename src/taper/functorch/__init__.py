@@ -3,6 +3,7 @@
 import importlib as _importlib
 from typing import Any as _Any
 
+from taper._functorch.apis import chunk_vmap
 from taper.func import (
     functionalize,
     grad,
@@ -41,24 +42,6 @@ __all__ = [
     "vjp",
     "vmap",
 ]
-
-
-def chunk_vmap(func, in_dims=0, out_dims=0, randomness="error", chunks=2):  # type: ignore[no-untyped-def]
-    """Return `vmap` of a function that takes a batch in some chunks, one after the other.
-
-    >>> import taper
-    >>> from taper.functorch import chunk_vmap
-    >>> chunk_vmap(lambda x: x.sum(), chunks=2)(taper.ones(4, 3))
-    tensor([3., 3., 3., 3.])
-    """
-
-    def run(*args, **kwargs):  # type: ignore[no-untyped-def]
-        dims = in_dims if isinstance(in_dims, tuple) else (in_dims,) * len(args)
-        sizes = [each.shape[dim] for each, dim in zip(args, dims, strict=True) if dim is not None]
-        size = -(-sizes[0] // chunks) if sizes else None
-        return vmap(func, in_dims, out_dims, randomness, chunk_size=size)(*args, **kwargs)
-
-    return run
 
 
 def __getattr__(name: str) -> _Any:

@@ -3,6 +3,9 @@
 Everything is computed by operators (`taper.ops`); this file only collects them.
 """
 
+import importlib as _importlib
+from typing import Any as _Any
+
 from taper.autograd.overrides import has_grown as _has_grown
 from taper.nn.linear_cross_entropy import linear_cross_entropy
 from taper.opdef.guards import guard_all as _guard_all
@@ -283,3 +286,9 @@ for _function in (celu_, elu_, gelu, leaky_relu_, softplus, softshrink, threshol
 
 _guard_all(globals())
 _has_grown(globals())
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "grad":  # late: the module `torch.nn.grad`, which PyTorch shows here too
+        return _importlib.import_module("taper.nn.grad")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,6 +11,7 @@ result, with its history.  Any other answer gets the history that the operator w
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import FunctionType
@@ -230,7 +231,8 @@ def let_classes_dispatch() -> None:
 
 def _rest() -> None:
     """Look for no classes any more, when the last such tensor of the process has gone."""
-    pop(_of_classes)
+    if not sys.is_finalizing():  # then modules may be empty by now
+        pop(_of_classes)
 
 
 overrides.end_dispatch.append(_rest)

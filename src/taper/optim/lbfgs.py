@@ -10,7 +10,7 @@ from taper.device import strided
 from taper.ops.creation.filled import zeros
 from taper.ops.elementwise.complexes import view_as_real
 from taper.ops.shape.split import cat
-from taper.optim.line_search import Point, StrongWolfe
+from taper.optim.line_search import DESCENT, FLATNESS, Point, StrongWolfe
 from taper.optim.optimizer import Loss, Optimizer, ParamsT
 from taper.optim.options import check_lr
 from taper.optim.update import plain
@@ -192,6 +192,35 @@ class LBFGS(Optimizer):
             return start._replace(step=step), 0
         loss = float(closure())
         return Point(step, loss, self._flat_grad(), None), 1
+
+
+def _strong_wolfe(
+    obj_func: Callable[..., Any],
+    x: Any,
+    t: Any,
+    d: Tensor,
+    f: float,
+    g: Tensor,
+    gtd: Any,
+    c1: float = DESCENT,
+    c2: float = FLATNESS,
+    tolerance_change: float = 1e-9,
+    max_ls: int = 25,
+) -> tuple[float, Tensor, Any, int]:
+    """Search along a direction, as libraries that bring their own L-BFGS call it.
+
+    `obj_func(x, t, d)` gives the loss and the gradient at `x + t * d`.
+    """
+
+    def evaluate(size: Any) -> Point:
+        loss, grad = obj_func(x, size, d)
+        return Point(size, loss, grad, grad.dot(d))
+
+    start = Point(0, f, g.clone(), gtd)
+    search = StrongWolfe(evaluate, start, d.abs().max(), tolerance_change, most_rounds=max_ls)
+    search.descent, search.flatness = c1, c2
+    point, used = search.run(t)
+    return point.value, point.grad, point.step, used
 
 
 def _finished(group: dict[str, Any], point: Point, memory: Memory) -> bool:

@@ -52,6 +52,7 @@ class StrongWolfe:
         self.largest = largest  # of the elements of the direction
         self.tolerance = tolerance
         self.most_rounds = most_rounds
+        self.descent, self.flatness = DESCENT, FLATNESS
         self.rounds = 0
 
     def run(self, step: Any) -> tuple[Point, int]:
@@ -74,10 +75,10 @@ class StrongWolfe:
 
     def _too_high(self, point: Point) -> bool:
         start = self.start
-        return bool(point.value > start.value + DESCENT * point.step * start.slope)
+        return bool(point.value > start.value + self.descent * point.step * start.slope)
 
     def _flat(self, point: Point) -> bool:
-        return bool(abs(point.slope) <= -FLATNESS * self.start.slope)
+        return bool(abs(point.slope) <= -self.flatness * self.start.slope)
 
     def _narrow(self, one: Point, other: Point) -> Point:
         """Return the best point of a bracket that is made smaller until a step is good."""

@@ -8,6 +8,7 @@ write a mode, and to find out which functions ask.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -331,9 +332,9 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     True
     """
     spaces = {
-        f"torch.{name}": sys.modules[f"taper.{name}"] for name in ("linalg", "fft", "special")
+        f"torch.{name}": importlib.import_module(f"taper.{name}")  # late: loaded on first use
+        for name in ("linalg", "fft", "special", "nn.functional")
     }
-    spaces["torch.nn.functional"] = sys.modules["taper.nn.functional"]
     found: dict[Any, list[Any]] = {}
     for func, name in _listed().items():
         if name.endswith("__get__"):

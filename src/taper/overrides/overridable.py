@@ -23,6 +23,7 @@ from taper.autograd import detours, overrides
 from taper.autograd.backward import backward, grad
 from taper.autograd.disturbances import new_lock
 from taper.autograd.overrides import declared, silent, switch
+from taper.autograd.provenance import is_internal
 from taper.opdef import Op, composites, registry
 from taper.opdef.guards import guarded
 from taper.ops.on_demand import load_all
@@ -308,6 +309,8 @@ def _methods() -> Iterator[tuple[str, Any, Any, bool]]:
         if name in _SILENT or (name[0] == "_" and name[:2] != "__" and name not in _PRIVATE):
             continue
         if isinstance(member, FunctionType):
+            if not is_internal(detours.original_of(member).__code__.co_filename):
+                continue  # a method that a program has given all tensors is no function of PyTorch
             shown = _SHOWN.get(name, name)
             told = getattr(Tensor, shown, member)  # loads its family, if that is not there
             if isinstance(told, FunctionType) and vars(Tensor).get(told.__name__) is not told:

@@ -304,6 +304,13 @@ def indented(text: str) -> str:
     return _addindent(text, 2)
 
 
+# Libraries write `super(torch.nn.Module, self).__setattr__(...)` to get past the rules of
+# assignment; so the rules must stand on Module itself, with nothing of Module behind them.
+for _name in ("__getattr__", "__setattr__", "__delattr__", "__dir__", "__setstate__"):
+    setattr(Module, _name, vars(registration.Registration)[_name])
+    delattr(registration.Registration, _name)
+
+
 def _addindent(s_: str, numSpaces: int) -> str:
     """Move all lines but the first to the right; programs that print models use this."""
     return s_.replace("\n", "\n" + " " * numSpaces)

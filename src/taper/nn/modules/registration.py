@@ -205,7 +205,7 @@ class Registration:
                 self._refuse(name, value, "buffer", "torch.nn.Buffer, torch.Tensor or None")
             self._assign_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
-            object.__setattr__(self, name, value)
+            super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
         for table in (self._parameters, self._buffers, self._modules):
@@ -213,7 +213,7 @@ class Registration:
                 del table[name]
                 self._non_persistent_buffers_set.discard(name)
                 return
-        object.__delattr__(self, name)
+        super().__delattr__(name)
 
     def _require_init(self, kind: str) -> None:
         if "_parameters" not in self.__dict__:

@@ -68,7 +68,9 @@ def linear(
         return matmul(input, t(weight))
     if bias_ndim > 1 or not array.flags.c_contiguous:
         product = matmul(input, t(weight))
-        if local.state.transforms:  # the bias may differ from example to example
+        shown = local.state.interceptors
+        # The bias may differ from example to example; modes and classes see no write.
+        if local.state.transforms or (shown and hasattr(shown[-1], "answer")):
             return product.add(bias)
         return product.add_(bias)
     *lead, features = array.shape
