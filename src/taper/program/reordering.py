@@ -44,9 +44,11 @@ class _Reordering:
         if x.memory.origin != "made" or x.memory.number in self.written:
             return
         pool, *backward = self.readers.get(y.number, [relu])
-        if pool.name != "max_pool2d_with_indices" or pool.kind != "op" or None in pool.outputs:
+        if pool.name != "max_pool2d_with_indices" or pool.kind != "op":
             return
         most, places = pool.outputs
+        if most is None or places is None:
+            return
         if pool.arguments[0] is not y or not _is_plain(most) or not self._is_own(most, places):
             return
         changed = self._changed_backward(y, most, places, backward)
