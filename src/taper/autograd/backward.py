@@ -483,7 +483,7 @@ def _gradients(
     known = {id(array_or_sparse(each)): each for each in grads if each is not None}
     results: list[Any] = []
     for position in range(len(inputs)):
-        value = captured.get(position)
+        value: Any = captured.get(position)
         if is_array(value):
             tensor = known.get(id(value))
             if tensor is None:

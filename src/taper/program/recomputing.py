@@ -132,10 +132,7 @@ class _Recomputing:
         self.uses[number] = kept
 
     def _given_again(self, maker: Instruction) -> tuple[Any, ...]:
-        """The arguments of an instruction that runs again: a BatchNorm knows its statistics by now.
-
-        Measured: 0.5 of 78 ms of a ResNet-18's step.
-        """
+        """The arguments of an instruction that runs again: a BatchNorm knows its statistics by now."""
         arguments = maker.arguments
         if maker.name != "native_batch_norm" or arguments[5] is not True:
             return arguments
