@@ -132,7 +132,7 @@ class _Recomputing:
         self.uses[number] = kept
 
     def _given_again(self, maker: Instruction) -> tuple[Any, ...]:
-        """The arguments of an instruction that runs again: a BatchNorm knows its statistics by now."""
+        """The arguments of what runs again: a BatchNorm knows its statistics by now."""
         arguments = maker.arguments
         if maker.name != "native_batch_norm" or arguments[5] is not True:
             return arguments
