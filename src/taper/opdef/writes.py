@@ -281,7 +281,7 @@ def is_elementwise(op: Op | None) -> bool:
 
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
     """Raise if the common dtype of the operands may not be written into the first."""
-    if op.promote is not None and not any(op.unpromoted):
+    if op.name == "ldexp" or (op.promote is not None and not any(op.unpromoted)):
         check_destination(array_of(arguments[0]), _stand_in(op, arguments))
 
 
