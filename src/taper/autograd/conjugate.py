@@ -178,7 +178,7 @@ def showing(memory: np.ndarray, change: Any) -> Tensor:
     return wrap(memory) if change is None else on_memory(memory, change)
 
 
-def as_gradient(grad: np.ndarray) -> Tensor:
+def as_gradient(grad: Any) -> Tensor:
     """Return a gradient as a tensor; one that was conjugated last as a view."""
     if isinstance(grad, Conjugated):
         return on_memory(np.conjugate(grad))

@@ -311,6 +311,26 @@ def is_without_kernel(error: Exception) -> bool:
     return isinstance(error, NotImplementedError) and str(error).startswith('"')
 
 
+def refuse_dtypes(op: Op, arguments: tuple[Any, ...]) -> None:
+    """Raise for dtypes that an operator refuses; one without a kernel is refused last of all."""
+    if op.check is not None and op.promote is not None:
+        operands = operands_of(op, arguments)
+        try:
+            op.check(dtypes.result_type(operands), operands)
+        except NotImplementedError as error:
+            if not is_without_kernel(error):
+                raise
+
+
+def operands_of(op: Op, arguments: Sequence[Any]) -> list[Any]:
+    """Return the arrays and numbers among the arguments."""
+    return [
+        array_of(value)
+        for param, value in zip(op.params, arguments, strict=True)
+        if param.kind in ("tensor", "operand", "optional") and value is not None
+    ]
+
+
 def number_of(label: str, name: str, position: int, value: Any) -> Any:
     """Return the number in a tensor without dimensions that is given as a number.
 

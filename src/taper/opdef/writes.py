@@ -48,7 +48,14 @@ from taper.device import strided
 from taper.opdef import Op
 from taper.opdef.backward import node_class
 from taper.opdef.nodes import TableNode
-from taper.opdef.operands import flat, is_without_kernel, refuse_saving, refuse_stale_views
+from taper.opdef.operands import (
+    flat,
+    is_without_kernel,
+    operands_of,
+    refuse_dtypes,
+    refuse_saving,
+    refuse_stale_views,
+)
 from taper.opdef.out_rules import (
     COMPARISONS,
     LEFT_TO_FALLBACK,
@@ -198,7 +205,7 @@ def _checked_write(
         refuse_stale_views(arguments[1:])
         refuse_saving(op, arguments)
         if op.layout is ELEMENTWISE:
-            _refuse_dtypes(op, arguments)
+            refuse_dtypes(op, arguments)
             refuse_overlap(memory_of(target))
         if is_without_kernel(error) or error.args == ("ZeroDivisionError",):
             refuse_cast(op, arguments)
@@ -206,26 +213,6 @@ def _checked_write(
             write(target._array.copy())
         raise
     return write
-
-
-def _refuse_dtypes(op: Op, arguments: tuple[Any, ...]) -> None:
-    """Raise for dtypes that an operator refuses; one without a kernel is refused last of all."""
-    if op.check is not None and op.promote is not None:
-        operands = _operands(op, arguments)
-        try:
-            op.check(dtypes.result_type(operands), operands)
-        except NotImplementedError as error:
-            if not is_without_kernel(error):
-                raise
-
-
-def _operands(op: Op, arguments: Sequence[Any]) -> list[Any]:
-    """Return the arrays and numbers among the arguments."""
-    return [
-        array_of(value)
-        for param, value in zip(op.params, arguments, strict=True)
-        if param.kind in ("tensor", "operand", "optional") and value is not None
-    ]
 
 
 def compute(op: Op, arguments: tuple[Any, ...]) -> np.ndarray:
@@ -279,13 +266,13 @@ def is_elementwise(op: Op | None) -> bool:
 
 def refuse_cast(op: Op, arguments: Sequence[Any]) -> None:
     """Raise if the common dtype of the operands may not be written into the first."""
-    if op.promote is not None and not any(op.unpromoted):
+    if op.name == "ldexp" or (op.promote is not None and not any(op.unpromoted)):
         check_destination(array_of(arguments[0]), _stand_in(op, arguments))
 
 
 def _stand_in(op: Op, arguments: Sequence[Any]) -> np.ndarray:
     """Return an array like the result of an element-wise operator that has no kernel for it."""
-    operands = _operands(op, arguments)
+    operands = operands_of(op, arguments)
     shapes = [np.shape(each) for each in operands]
     clash = broadcast_clash(shapes)
     if clash is not None:
@@ -560,8 +547,7 @@ def run_inplace_in_mode(
     arguments: tuple[Any, ...],
     write: Callable[[np.ndarray], None] | None,
 ) -> Tensor:
-    mode = state.mode
-    target: Tensor = arguments[0]
+    mode, target = state.mode, arguments[0]
     if mode & INTERCEPT:
         call = Call(op, arguments, "inplace")
         written: Tensor = intercept(call, state, lambda: run_inplace(op, arguments, write))

@@ -271,9 +271,8 @@ def clamp_numbers_self(grad, self, min, max):
 def _within(value: Any, low: Any, high: Any) -> Any:
     """Tell which elements lie between two numbers, rounded to their dtype; arrays and Tensors."""
     if not isinstance(value, Tensor):
-        low, high = (
-            each if each is None else scalar_array(each, value.dtype) for each in (low, high)
-        )
+        low = low if low is None else scalar_array(low, value.dtype)
+        high = high if high is None else scalar_array(high, value.dtype)
     if low is None:
         return value <= high
     return value >= low if high is None else (value >= low) & (value <= high)
@@ -401,8 +400,6 @@ def clamp(input: Any, min: Any = None, max: Any = None, *, out: Any = None) -> A
 @composite(name="clamp_")
 def clamp_in_place(input: Any, min: Any = None, max: Any = None) -> Any:
     """In-place version of `clamp`."""
-    if min is None and max is None and isinstance(input, Tensor):
-        check_inplace(input, False, local.state)
     tensors, min, max = _bounds("clamp_", input, min, max)
     if tensors:
         return _clamp_tensors_in_place(input, min, max)

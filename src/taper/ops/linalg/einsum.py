@@ -551,10 +551,7 @@ def multiply_chain(
     shape: tuple[int, ...] | None = None,
     given: Sequence[Tensor] | None = None,
 ) -> Tensor:
-    """Multiply two or more matrices and view the result as `shape`; `multi_dot` uses it, too.
-
-    `given` are the tensors that the matrices were made of, with their own shapes.
-    """
+    """Multiply matrices, made of the tensors `given` to `multi_dot`, and view them as `shape`."""
     _check_chain(matrices, matrices if given is None else given)
     sizes = [matrices[0]._array.shape[0], *(each._array.shape[1] for each in matrices)]
     product = _multiply(matrices, _cheapest_splits(sizes), 0, len(matrices) - 1)

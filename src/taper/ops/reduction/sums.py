@@ -309,25 +309,24 @@ def _mean_of_present(input: Tensor, dims: Dims, keepdim: bool, dtype: Any) -> Te
 # --- mean ------------------------------------------------------------------------------------
 
 
+def _averaged_dtype(array: np.ndarray, dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of a mean; refuse integers."""
+    target: np.dtype[Any] = array.dtype if dtype is None else dtype.numpy
+    if target.kind not in "fcV":
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {'Input' if dtype is None else 'Optional'} "
+            f"dtype must be either a floating point or complex dtype. Got: {scalar_type(target)}"
+        )
+    return target
+
+
 def mean_array(array: np.ndarray, axes: Any, keepdims: bool, dtype: Any) -> Any:
     """Average an array; float16 and bfloat16 are averaged in float32."""
     if dtype is None:
         found = reduce_natively(MEAN, array, axes, keepdims)
         if found is not None:
             return found
-        target = array.dtype
-        if target.kind not in "fcV":
-            raise RuntimeError(
-                "mean(): could not infer output dtype. Input dtype must be either a floating "
-                f"point or complex dtype. Got: {scalar_type(target)}"
-            )
-    else:
-        target = dtype.numpy
-        if target.kind not in "fcV":
-            raise RuntimeError(
-                "mean(): could not infer output dtype. Optional dtype must be either a floating "
-                f"point or complex dtype. Got: {scalar_type(target)}"
-            )
+    target = _averaged_dtype(array, dtype)
     count = array.size if axes is None else count_of(array.shape, axes) if array.ndim else 1
     if target in LOW_PRECISION:
         total = sum_array(array, axes, keepdims, FLOAT32)
@@ -353,7 +352,12 @@ def mean_all_self(grad: Any, self_shape: Shape, self_numel: int) -> Any:
 @op(label="mean", node="MeanBackward1", tangent=LINEAR, out=True, **_ALONG)
 def mean_dim(self: Array, dim: Dims, keepdim: bool = False, dtype: Any = None) -> Array:
     """Average along dimensions."""
-    return mean_array(self, axes_of(dim, self.ndim), keepdim, dtype)
+    try:
+        axes = axes_of(dim, self.ndim)
+    except (RuntimeError, IndexError):
+        _averaged_dtype(self, dtype)  # PyTorch looks at it before the dimensions
+        raise
+    return mean_array(self, axes, keepdim, dtype)
 
 
 @derivative(mean_dim, wrt="self")
