@@ -158,6 +158,9 @@ HALVES = [
         "p.logaddexp(x, p.tensor(1.25))",
         "p.logaddexp2(x, p.tensor(-1.5))",
         "p.ldexp(x, p.tensor(0.5))",
+        "p.nn.functional.batch_norm(x.reshape(3, 4), None, None, training=True) ** 3",
+        "p.nn.functional.batch_norm(x.reshape(2, 2, 3), None, None, x[:2], x[2:4], True) ** 3",
+        "p.nn.functional.instance_norm(x.reshape(2, 2, 3)) ** 3",
         "p.pow(x, p.tensor(3))",
         "p.nn.functional.cosine_embedding_loss("
         "x.reshape(4, 3), x.reshape(4, 3) * 2 + 1, p.tensor([1, -1, 1, -1]), margin=0.1)",
