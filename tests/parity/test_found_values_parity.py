@@ -140,6 +140,11 @@ OTHERS = [
     "p.arange(3.).expand(2, 3).apply_(lambda value: value * 2 + 1)",
     "p.arange(3.)[:, None].expand(3, 2).map_(p.ones(3, 2), lambda one, two: one * 2 + two)",
     "p.eye(2, dtype=p.complex128).acos().imag.signbit()",
+    *(
+        f"p.tensor({NUMBERS}, dtype=p.{dtype}).{name}().view(p.int{bits})"
+        for name in ("rad2deg", "deg2rad")
+        for dtype, bits in (("float32", 32), ("float64", 64), ("bfloat16", 16), ("float16", 16))
+    ),
     "p.eye(2, dtype=p.complex64).acos().imag.signbit()",
 ]
 GROWN = [
