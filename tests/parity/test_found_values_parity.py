@@ -140,6 +140,11 @@ OTHERS = [
     "p.arange(3.).expand(2, 3).apply_(lambda value: value * 2 + 1)",
     "p.arange(3.)[:, None].expand(3, 2).map_(p.ones(3, 2), lambda one, two: one * 2 + two)",
     "p.eye(2, dtype=p.complex128).acos().imag.signbit()",
+    *(
+        f"p.tensor({NUMBERS}, dtype=p.{dtype}).{name}().view(p.int{bits})"
+        for name in ("rad2deg", "deg2rad")
+        for dtype, bits in (("float32", 32), ("float64", 64), ("bfloat16", 16), ("float16", 16))
+    ),
     "p.eye(2, dtype=p.complex64).acos().imag.signbit()",
 ]
 GROWN = [
@@ -158,6 +163,9 @@ HALVES = [
         "p.logaddexp(x, p.tensor(1.25))",
         "p.logaddexp2(x, p.tensor(-1.5))",
         "p.ldexp(x, p.tensor(0.5))",
+        "p.nn.functional.batch_norm(x.reshape(3, 4), None, None, training=True) ** 3",
+        "p.nn.functional.batch_norm(x.reshape(2, 2, 3), None, None, x[:2], x[2:4], True) ** 3",
+        "p.nn.functional.instance_norm(x.reshape(2, 2, 3)) ** 3",
         "p.pow(x, p.tensor(3))",
         "p.nn.functional.cosine_embedding_loss("
         "x.reshape(4, 3), x.reshape(4, 3) * 2 + 1, p.tensor([1, -1, 1, -1]), margin=0.1)",

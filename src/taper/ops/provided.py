@@ -171,6 +171,7 @@ PROVIDES: dict[str, str] = {
     "norm.batch": """
         batch_norm() instance_norm()
     """,
+    "norm.channels": "",
     "norm.kernel_names": """
         native_batch_norm() native_channel_shuffle() native_dropout() native_group_norm()
         native_layer_norm() native_norm()
@@ -213,6 +214,7 @@ PROVIDES: dict[str, str] = {
     "recurrent.cells": """
         gru_cell() lstm_cell() rnn_relu_cell() rnn_tanh_cell()
     """,
+    "recurrent.halves": "",
     "recurrent.layers": """
         gru() lstm() rnn_relu() rnn_tanh()
     """,

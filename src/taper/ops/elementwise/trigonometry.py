@@ -451,7 +451,7 @@ def deg2rad(self: Array) -> Array:
     >>> taper.deg2rad(taper.tensor([180.0]))
     tensor([3.1416])
     """
-    return np.deg2rad(self)
+    return scaled(self, math.pi / 180)
 
 
 @derivative(deg2rad, wrt="self")
@@ -474,7 +474,7 @@ def rad2deg(self: Array) -> Array:
     >>> taper.rad2deg(taper.tensor([1.0]))
     tensor([57.2958])
     """
-    return np.rad2deg(self)
+    return scaled(self, 180 / math.pi)
 
 
 @derivative(rad2deg, wrt="self")

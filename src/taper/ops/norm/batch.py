@@ -3,9 +3,7 @@
 Owns: the kernel, its gradient on arrays (fused) and on Tensors (for second derivatives), and the
 update of the running statistics, which as in PyTorch does not count as a write in place.
 
-Row-major arrays of float32 are left to `native/norms.c`.  For others, means over all dimensions but
-the channels are products with a vector of equal weights: BLAS takes a tenth of the time of NumPy's
-reduction.
+Row-major arrays of float32 are left to `native/norms.c`.
 """
 
 from __future__ import annotations
@@ -17,10 +15,10 @@ import numpy as np
 from numpy import ndarray
 
 from taper import dtypes
-from taper.arrays.elements import FLOAT32, cast
+from taper.arrays.elements import FLOAT32, LOW_PRECISION, cast
 from taper.arrays.layouts import laid_out_like
 from taper.arrays.native import native
-from taper.arrays.reduction import column_sums, row_products
+from taper.arrays.reduction import row_products
 from taper.autograd.state import NO_GRAD, local
 from taper.autograd.transforms import whole
 from taper.autograd.views import requires_grad
@@ -28,39 +26,19 @@ from taper.factory import refuse
 from taper.opdef import Array, composite, derivative, op, tangent_of
 from taper.opdef.operands import scalar_array
 from taper.ops.linalg.matmul import not_tensors
+from taper.ops.norm.channels import (
+    by_channel,
+    by_rounded_statistics,
+    channel_means,
+    channel_products,
+    inverse_deviation,
+    row_means,
+    spread,
+)
 from taper.ops.shape.ones import reshape, select, view_as_shape
 from taper.tensor import Tensor
 
 # --- what all normalisations share -----------------------------------------------------------
-
-_WEIGHTS: dict[tuple[int, str], ndarray] = {}  # by length and dtype, the few that are in use
-_WEIGHTS_LIMIT = 64
-_SHORT = 1024  # up to this length a product by BLAS is an accurate mean
-
-
-def averaging(length: int, dtype: np.dtype) -> ndarray:
-    """Make a vector whose product with another is the mean of the other."""
-    found = _WEIGHTS.get((length, dtype.char))
-    if found is None:
-        found = np.full(length, 1.0 / max(length, 1), dtype)
-        if len(_WEIGHTS) < _WEIGHTS_LIMIT:
-            _WEIGHTS[length, dtype.char] = found
-    return found
-
-
-def row_means(rows: ndarray) -> ndarray:
-    """Compute the mean of each row of a matrix."""
-    length = rows.shape[1]
-    if length <= _SHORT:
-        return rows.dot(averaging(length, rows.dtype))
-    return row_products(rows, np.ones_like(rows[:1])) / rows.dtype.type(length)
-
-
-def inverse_deviation(variance: Any, eps: float) -> ndarray:
-    """Compute `1 / sqrt(variance + eps)`."""
-    result = np.add(variance, scalar_array(eps, variance.dtype))
-    np.sqrt(result, out=result)
-    return np.reciprocal(result, out=result)
 
 
 def normalised_rows(rows: ndarray, eps: float) -> tuple[ndarray, ndarray, ndarray]:
@@ -164,38 +142,6 @@ def _sizes(array: ndarray) -> tuple[int, ...]:
     return (*shape[:2], 1 if len(shape) == 2 else math.prod(shape[2:]), 0)
 
 
-def by_channel(array: ndarray) -> ndarray:
-    """View an array (N, C, ...) as (N, C) or (N, C, L)."""
-    if array.ndim == 2:
-        return array
-    return array.reshape(array.shape[0], array.shape[1], math.prod(array.shape[2:]))
-
-
-def channel_means(array: ndarray) -> ndarray:
-    """Average what belongs to a channel, for an array (N, C) or (N, C, L)."""
-    if array.ndim == 3:
-        count, channels, length = array.shape
-        array = row_means(array.reshape(count * channels, length)).reshape(count, channels)
-    return averaging(array.shape[0], array.dtype).dot(array)
-
-
-def channel_products(first: ndarray, second: ndarray) -> ndarray:
-    """Average the products of what belongs to a channel of both arrays."""
-    if first.ndim == 2:
-        return averaging(first.shape[0], first.dtype).dot(first * second)
-    return channel_sums(first, second) / (first.shape[0] * first.shape[2])
-
-
-def channel_sums(first: ndarray, second: ndarray) -> ndarray:
-    """Sum the products of what belongs to a channel of both arrays (N, C, L)."""
-    return column_sums(row_products(first, second))
-
-
-def spread(vector: Any, array: ndarray) -> Any:
-    """View a value for each channel in a shape that broadcasts to (N, C) or (N, C, L)."""
-    return vector if array.ndim == 2 else vector[:, None]
-
-
 @op(
     name="native_batch_norm",
     outputs=("result0", "result1", "result2", "variance"),
@@ -218,7 +164,10 @@ def native_batch_norm(
     if not same_dtype(input, *vectors):
         kept = statistics_dtype("batch_norm", input, *vectors)
         wide = [in_single(each) for each in (input, *vectors)]
-        return rounded(native_batch_norm.op.kernel(*wide, training, eps), input.dtype, kept)
+        found = native_batch_norm.op.kernel(*wide, training, eps)
+        if training and kept in LOW_PRECISION:
+            found = by_rounded_statistics(found[1], found[3], wide, kept, eps)
+        return rounded(found, input.dtype, kept)
     known = (None, None) if training else (running_mean, running_var)
     found = _natively(input, *_sizes(input), weight, bias, *known, eps)
     if found is not None:

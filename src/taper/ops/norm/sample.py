@@ -30,7 +30,6 @@ from taper.opdef.writes import compute_into
 from taper.ops.elementwise.arithmetic import div
 from taper.ops.elementwise.number import add_scalar
 from taper.ops.norm.batch import (
-    channel_sums,
     in_single,
     normalised_rows,
     nothing,
@@ -40,6 +39,7 @@ from taper.ops.norm.batch import (
     same_dtype,
     statistics_dtype,
 )
+from taper.ops.norm.channels import channel_sums
 from taper.ops.reduction.vector_norm import vector_norm
 from taper.ops.shape.ones import expand, reshape
 from taper.tensor import Tensor, fresh
