@@ -124,6 +124,8 @@ def test_found_c1_a_negative_view_comes_back_as_one():
     call.arguments += ({"neg": True},)
     loaded = taper.load(checkpoint(call))
     assert loaded.is_neg() and loaded.tolist() == [0, -1, -2, -3]
+    both = round_trip(taper.tensor([1 + 2j]).conj()._neg_view())
+    assert both.is_conj() and both.is_neg() and both.tolist() == [-1 + 2j]
 
 
 def test_big_endian_files_are_read():

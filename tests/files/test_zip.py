@@ -140,6 +140,26 @@ def test_a_record_with_another_name_in_its_header_is_refused():
 
 
 @pytest.mark.parametrize(
+    "header",
+    [b"PK\3\5" + local(A, b"x")[4:], local(A, b"x", method=8), local(A, b"x", flags=1)],
+    ids=["no header", "deflated", "encrypted"],
+)
+def test_a_record_whose_header_contradicts_the_directory_is_refused(header):
+    refused(ended(header, entry(A, b"x", 0), 1), "is not what the directory says")
+
+
+def test_entries_may_have_comments():
+    comment = b"written by hand"
+    first = bytearray(entry(A, b"x", 0))
+    struct.pack_into("<H", first, 32, len(comment))
+    body = local(A, b"x")
+    second = entry(B, b"y", len(body))
+    made = ended(body + local(B, b"y"), bytes(first) + comment + second, 2)
+    reader = ZipReader(made)
+    assert [reader.read(each) for each in reader.records] == [b"x", b"y"]
+
+
+@pytest.mark.parametrize(
     "name", [b"../a", b"/a", b"root/../a", b"root//a", b"root\\a", b"a\0b", b".", b"root/", b"\xff"]
 )
 def test_names_that_are_no_plain_paths_are_refused(name):
