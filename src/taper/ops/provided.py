@@ -284,6 +284,7 @@ PROVIDES: dict[str, str] = {
         as_strided_scatter diagonal_scatter .fill_diagonal_ select_scatter slice_scatter
     """,
     "shown_calls": "",
+    "signatures": "",
     "sparse.arrays": "",
     "sparse.checking": "",
     "sparse.converting": """
