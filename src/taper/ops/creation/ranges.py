@@ -414,6 +414,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
         raise RuntimeError("N must be non-negative.")
     if dtypes.FROM_NUMPY[array.dtype].category < dtypes.FLOATING:
         x = x.to(dtypes.int64)
-    exponents = allocate((columns,), np.dtype(np.int64))  # refuses as PyTorch what is too large
-    exponents[:: 1 if increasing else -1] = np.arange(columns)
+    allocate((columns,), np.dtype(np.int64))  # refuses as PyTorch what is too large
+    exponents = np.arange(columns) if increasing else np.arange(columns)[::-1].copy()
     return x.unsqueeze(1) ** finish(exponents, where=x.device)

@@ -51,7 +51,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         count = int(numbers.max()) + 1
     elif numbers.max() >= count:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    result = allocate((*numbers.shape, count), np.dtype(np.int64), 0)
+    result = allocate((*numbers.shape, count), np.dtype(np.int64), 0, input.device)
     np.put_along_axis(result, numbers[..., None], 1, -1)
     return finish(result)
 
