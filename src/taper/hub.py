@@ -247,10 +247,12 @@ def _is_installed(package: str) -> bool:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "tqdm":  # late: nothing here shows progress, but libraries take the bar from here
+    if name == "tqdm":  # nothing here shows progress, but libraries take the bar from here
         try:
+            # late: an optional package
             return importlib.import_module("tqdm").tqdm
         except ModuleNotFoundError:
+            # late: needed only without it
             return importlib.import_module("taper.absent.answers").refused_class(
                 "tqdm", __name__, "torch.hub.tqdm: the package tqdm is not installed"
             )

@@ -397,6 +397,12 @@ def impl(
         qualname: "namespace::name".
         types: devices, "default", or PyTorch's dispatch keys.
         func: the function; without it a decorator is returned.
+
+    >>> import taper
+    >>> taper.library.define("example::thirded", "(Tensor x) -> Tensor")
+    >>> taper.library.impl("example::thirded", "cpu", lambda x: x / 3)
+    >>> taper.ops.example.thirded(taper.full((1,), 6.0))
+    tensor([2.])
     """
     names = {"cpu": "CPU", "default": "CompositeExplicitAutograd", "meta": "Meta"}
 
