@@ -301,7 +301,6 @@ MOST_BODY_LINES = 40
 LONG_FUNCTIONS = {
     ("taper.autograd.custom_forward", "apply_function"): "the order of steps is the subject",
     ("taper.autograd.backward", "grad"): "half of it checks arguments",
-    ("taper.opdef.backward", "_formula_arguments"): "one case for each kind of value",
     ("taper.opdef.recording", "_add_saving"): "one case for each kind of value",
     ("taper.opdef.compiler", "wrapper_source"): "the text of one function",
     ("taper.opdef.nodes", "apply_slowly"): "the twin of generated text, in its order",
