@@ -71,7 +71,7 @@ $(ORACLE)/.made:
 	@touch $@
 
 $(ORACLE)/.installed: $(ORACLE)/.made $(BUILT_FROM)
-	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,files,mpi,onednn,vision]'
+	$(ORACLE_BIN)/python -m pip install $(PIP_FLAGS) -e '.[oracle,dev,files,onednn,vision]'
 	@touch $@
 
 demo: $(VENV)/.installed
